@@ -1,0 +1,152 @@
+"""A measurement as a value: its samples, its unit, and what it was taken on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+UNITS = ("s", "B", "B/s", "FLOP", "FLOP/s", "1/s", "1")
+"""Units that a measurement may have; ``1`` is a pure number, such as a ratio."""
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
+class UnitError(ValueError):
+    """Two quantities were combined whose units do not go together."""
+
+
+def format_quantity(value: float, unit: str, digits: int = 3) -> str:
+    """Returns a value for reading: ``3.21 µs``, ``12.4 GB/s``, ``1.83`` for a pure number."""
+    if unit == "1" or not math.isfinite(value) or value == 0:
+        text, prefix = f"{value:.{digits}g}", ""
+    else:
+        scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
+        scale, prefix = next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])
+        text = _round(value / scale, digits)
+    return text if unit == "1" else f"{text} {prefix}{unit}"
+
+
+def _round(value: float, digits: int) -> str:
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{round(value, decimals):.{decimals}f}" if abs(value) < 10**digits else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Samples of one quantity, with the unit and the environment they were taken in.
+
+    ``samples`` are in ``unit`` (one of ``UNITS``); each is the mean over ``calls_per_sample`` calls.
+    Statistics are of the samples: never report the mean without the spread. See the chapter
+    *Measuring performance*.
+    """
+
+    samples: tuple[float, ...]
+    unit: str = "s"
+    description: str = ""
+    calls_per_sample: int = 1
+    environment: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise UnitError(f"unknown unit {self.unit!r}; one of {', '.join(UNITS)} would do")
+        object.__setattr__(self, "samples", tuple(float(x) for x in self.samples))
+        if not self.samples or not all(map(math.isfinite, self.samples)):
+            raise ValueError(f"a measurement needs at least one finite sample, got {self.samples!r}")
+
+    @property
+    def median(self) -> float:
+        """The middle sample, in ``unit``."""
+        return float(np.median(self.samples))
+
+    @property
+    def mean(self) -> float:
+        """The average of the samples, in ``unit``."""
+        return float(np.mean(self.samples))
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The 25th and 75th percentile of the samples, in ``unit``."""
+        low, high = np.percentile(self.samples, [25, 75])
+        return float(low), float(high)
+
+    @property
+    def iqr(self) -> float:
+        """The interquartile range, in ``unit``: how far the middle half of the samples spreads."""
+        low, high = self.quartiles
+        return high - low
+
+    @property
+    def spread(self) -> float:
+        """The interquartile range over the median: 0.1 is a tenth."""
+        return self.iqr / abs(self.median) if self.median else math.inf
+
+    def interval(
+        self,
+        confidence: float = 0.95,
+        resamples: int = 2000,
+        statistic: Callable[..., Any] = np.median,
+        seed: int = 0,
+    ) -> tuple[float, float]:
+        """Returns the bootstrap percentile interval of a statistic, in ``unit``.
+
+        Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.
+        """
+        draws = np.random.default_rng(seed).choice(self.samples, (resamples, len(self.samples)))
+        tail = 100 * (1 - confidence) / 2
+        low, high = np.percentile(statistic(draws, axis=1), [tail, 100 - tail])
+        return float(low), float(high)
+
+    def per_second(self, amount: float, unit: str) -> Measurement:
+        """Returns the rate at which ``amount`` of ``unit`` ("B", "FLOP" or "1") was done in each sample."""
+        if self.unit != "s":
+            raise UnitError(f"a rate needs a time in s, this measurement is in {self.unit}")
+        return self._with(tuple(amount / t for t in self.samples), f"{unit}/s")
+
+    def __truediv__(self, other: Measurement) -> Measurement:
+        """Returns the ratio of two measurements of one unit, as a pure number.
+
+        Samples are paired where both sides have as many, which is right when the two were taken
+        alternately (`timing.compare`); otherwise each is set against the other's median.
+        """
+        if self.unit != other.unit:
+            raise UnitError(f"{self.unit} over {other.unit} is not a ratio of like things")
+        if len(self.samples) == len(other.samples):
+            return self._with(tuple(a / b for a, b in zip(self.samples, other.samples, strict=True)), "1")
+        return self._with(tuple(a / other.median for a in self.samples), "1")
+
+    def __add__(self, other: Measurement) -> Measurement:
+        """Returns the sum of two measurements of one unit, paired as in division."""
+        if self.unit != other.unit:
+            raise UnitError(f"cannot add {self.unit} and {other.unit}")
+        if len(self.samples) == len(other.samples):
+            return self._with(tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)), self.unit)
+        return self._with(tuple(a + other.median for a in self.samples), self.unit)
+
+    def _with(self, samples: Sequence[float], unit: str) -> Measurement:
+        return Measurement(tuple(samples), unit, self.description, self.calls_per_sample, self.environment)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.median, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return format_quantity(self.median, self.unit)
+
+    def summary(self) -> str:
+        """Returns median, interquartile range and number of samples in one line."""
+        return f"{self} (IQR {format_quantity(self.iqr, self.unit, 2)}, n={len(self.samples)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain JSON values from which `from_json` makes an equal measurement."""
+        return {**asdict(self), "samples": list(self.samples)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Measurement:
+        """Returns the measurement that `to_json` described; ValueError names what is missing."""
+        try:
+            return cls(**{**value, "samples": tuple(value["samples"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"not a measurement: {error}") from error

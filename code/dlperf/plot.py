@@ -1,0 +1,56 @@
+"""The book's figures: one look, colours that both themes and colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's palette, in the order in which series take them. The site's themes recolour them by value."""
+
+INK = "#000000"
+"""Text, axes and frames: the site shows it in the page's own text colour."""
+
+_STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dlperf",
+    "axes.prop_cycle": mpl.cycler(color=COLORS),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#808080",
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "font.size": 11,
+    "legend.frameon": False,
+    "lines.linewidth": 2,
+    "figure.constrained_layout.use": True,
+}
+
+
+def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int = 1, **options):
+    """Returns ``(figure, axes)`` in the book's style; sizes are in inches on paper, scaled on screen.
+
+    Labels are plain English and short: each is translated when a page is rendered.
+    """
+    mpl.rcParams.update(_STYLE)
+    return plt.subplots(rows, columns, figsize=(width, height), **options)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under heads, shown as an HTML table. Heads and string cells are translated; numbers pass through."""
+
+    heads: Sequence[str]
+    rows: Iterable[Sequence[object]]
+
+    def _repr_html_(self) -> str:
+        def line(cells: Iterable[object], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+
+        body = "".join(line(row, "td") for row in self.rows)
+        return f'<table class="dl-table"><thead>{line(self.heads, "th")}</thead><tbody>{body}</tbody></table>'

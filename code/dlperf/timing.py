@@ -1,0 +1,103 @@
+"""Timing: a stopwatch for reading along, and measurements that may be quoted."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import benchmark
+
+from dlperf.device import synchronize
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+WIDE_SPREAD = 0.3
+"""Interquartile range over median from which `measure` warns: PyTorch's own benchmark warns there too."""
+
+
+class SpreadWarning(UserWarning):
+    """The samples scatter so much that their median should not be compared closely."""
+
+
+class Benchmark:
+    """Prints ``description: 0.1234 sec`` for the block it surrounds.
+
+    ``sync`` is a device, or several, to wait for at both ends. Without it the clock stops when the
+    block returns, as a naive timer's would: chapters need that to show the mistake. ``seconds``
+    holds the time afterwards.
+    """
+
+    def __init__(self, description: str = "done", sync: Any = None) -> None:
+        self.description = description
+        self.devices = sync if isinstance(sync, (list, tuple)) else [] if sync is None else [sync]
+        self.seconds = math.nan
+
+    def _wait(self) -> None:
+        if self.devices:
+            synchronize(*self.devices)
+
+    def __enter__(self) -> Benchmark:
+        self._wait()
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._wait()
+            self.seconds = time.perf_counter() - self._start
+            print(f"{self.description}: {self.seconds:.4f} sec")
+
+
+def _block(fn: Callable[[], Any], num_threads: int | None) -> tuple[benchmark.Timer, int]:
+    """Returns a timer for ``fn`` and the number of calls that makes its clock's cost negligible."""
+    if not callable(fn):
+        raise TypeError(f"measure needs a function to call, got {type(fn).__name__}; wrap it in a lambda")
+    threads = num_threads or torch.get_num_threads()
+    timer = benchmark.Timer("fn()", globals={"fn": fn}, num_threads=threads)
+    # A tenth of a second here means blocks of at least 0.1 ms each, and is a warm-up as well.
+    pilot = timer.blocked_autorange(min_run_time=0.1)
+    return timer, pilot.number_per_run
+
+
+def compare(
+    functions: dict[str, Callable[[], Any]],
+    *,
+    repeats: int = 30,
+    num_threads: int | None = None,
+    max_seconds: float = 20.0,
+) -> dict[str, Measurement]:
+    """Returns the time per call of each function in seconds, all measured alternately.
+
+    One sample of each is taken in turn, so that a change of clock frequency or a neighbour's load
+    falls on all of them and their ratio stays meaningful. Warm-up and block sizes are
+    `torch.utils.benchmark`'s, which also waits for the GPU. ``num_threads`` defaults to PyTorch's
+    current number. After ``max_seconds`` the turn in progress is the last.
+    """
+    timers = {name: _block(fn, num_threads) for name, fn in functions.items()}
+    samples: dict[str, list[float]] = {name: [] for name in functions}
+    start = time.perf_counter()
+    for _ in range(repeats):
+        for name, (timer, number) in timers.items():
+            with benchmark.utils.common.set_torch_threads(num_threads or torch.get_num_threads()):
+                samples[name].append(timer._timeit(number) / number)
+        if time.perf_counter() - start > max_seconds:
+            break
+    env = environment() if num_threads is None else {**environment(), "threads": num_threads}
+    return {
+        name: _warn_if_wide(Measurement(tuple(samples[name]), "s", name, timers[name][1], env)) for name in functions
+    }
+
+
+def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Measurement:
+    """Returns the time per call of ``fn`` in seconds; options as in `compare`."""
+    return compare({description: fn}, **options)[description]
+
+
+def _warn_if_wide(m: Measurement) -> Measurement:
+    if m.spread > WIDE_SPREAD:
+        warnings.warn(f"{m.description or 'measurement'}: {m.summary()} spreads widely", SpreadWarning, stacklevel=4)
+    return m
