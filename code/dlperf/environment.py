@@ -6,10 +6,10 @@ import functools
 import hashlib
 import os
 import platform
+import shutil
+import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
-
-import torch
 
 HERE = Path(__file__).resolve().parent
 
@@ -43,8 +43,35 @@ def memory_bytes() -> int | None:
         return None
 
 
+def compiler() -> str | None:
+    """Returns the first line that the C++ compiler says of itself, or None without one."""
+    found = next(filter(None, map(shutil.which, (os.environ.get("CXX") or "c++", "g++", "clang++"))), None)
+    if found is None:
+        return None
+    return subprocess.run([found, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
+
+
+def machine() -> dict[str, object]:
+    """Returns what makes this machine another than the next: values that need no PyTorch to read.
+
+    A page is executed anew when one of them changes.
+    """
+    drivers = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
+    return {
+        "cpu": cpu_model(),
+        "cores": cores(),
+        "memory_gib": round((memory_bytes() or 0) / 2**30),
+        "gpus": [_proc_field(str(path), "Model") for path in drivers],
+        "visible": os.environ.get("CUDA_VISIBLE_DEVICES"),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "compiler": compiler() is not None,
+    }
+
+
 def gpus() -> list[str]:
     """Returns the name of every CUDA device that PyTorch sees; empty without one."""
+    import torch
+
     return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
 
 
@@ -59,6 +86,8 @@ def code_hash() -> str:
 
 @functools.cache
 def _fixed() -> dict[str, object]:
+    import torch
+
     return {
         "cpu": cpu_model(),
         "cores": cores(),
@@ -70,6 +99,7 @@ def _fixed() -> dict[str, object]:
         "driver": _proc_field("/proc/driver/nvidia/version", "NVRM version"),
         "torch": torch.__version__,
         "python": platform.python_version(),
+        "compiler": compiler(),
         "os": f"{platform.system()} {platform.release().split('-')[0]} {platform.machine()}",
         "code": code_hash(),
     }

@@ -1,0 +1,33 @@
+"""How the book is built: languages, records, claims, checks.
+
+As a Sphinx extension (`_config.yml` loads it) it makes plain ``jupyter-book build .`` build every
+language; ``python -m booktools`` has the commands that the Makefile calls.
+
+``book``        where everything is
+``notebook``    pages as notebooks; what an execution depends on
+``execute``     executing what is stale, with progress and limits
+``records``     what was measured, here and on named machines
+``claims``      sentences as predicates over records
+``catalogue``   labels, outputs and comments in another language
+``render``      figures, tables and code as a page shows them
+``directives``  {machines}, {claim}, {claims}, {machine}, {given}
+``site``        one build for all languages, published whole or not at all
+``parity``      the languages say the same
+``lint``        no naked number
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Registers the extension with Sphinx."""
+    from booktools import directives, render, search, site
+
+    for part in (site, render, directives, search):
+        part.setup(app)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,118 @@
+"""Where everything is: one `_config.yml`, one `_toc.yml`, a folder of pages for each language."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class BookError(Exception):
+    """Something in the book is wrong; the message names the file and line, or the key, and the remedy."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """One edition: its folder and URL part, Sphinx's and HTML's names for it, and its name for itself."""
+
+    code: str
+    sphinx: str
+    html: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Book:
+    """The book in the folder ``root``."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> Book:
+        """Returns the book that holds ``start`` (here, by default); BookError outside any."""
+        start = (start or Path.cwd()).resolve()
+        for folder in (start, *start.parents):
+            if (folder / "_toc.yml").is_file() and (folder / "chapters").is_dir():
+                return cls(folder)
+        raise BookError(f"{start}: no book here: neither this folder nor one above it holds _toc.yml and chapters/")
+
+    @functools.cached_property
+    def config(self) -> dict[str, Any]:
+        """The contents of `_config.yml`."""
+        return _load_yaml(self.root / "_config.yml")
+
+    @functools.cached_property
+    def languages(self) -> list[Language]:
+        """The editions, the one at the site's root first."""
+        entries = self.config["sphinx"]["config"]["booktools_languages"]
+        return [Language(**entry) for entry in entries]
+
+    def language(self, sphinx_name: str | None) -> Language:
+        """Returns the edition that Sphinx builds under this name."""
+        return next(x for x in self.languages if x.sphinx == (sphinx_name or "en"))
+
+    @functools.cached_property
+    def pages(self) -> list[str]:
+        """The names of all pages in reading order, as `_toc.yml` lists them; without language or suffix."""
+        toc = _load_yaml(self.root / "_toc.yml")
+        found: list[str] = []
+
+        def walk(node: Any) -> None:
+            if isinstance(node, dict):
+                for key, value in node.items():
+                    if key in ("root", "file"):
+                        found.append(str(value).removesuffix(".md"))
+                    else:
+                        walk(value)
+            elif isinstance(node, list):
+                for item in node:
+                    walk(item)
+
+        walk(toc)
+        return found
+
+    def page(self, language: str, name: str) -> Path:
+        """Returns the source of a page."""
+        return self.chapters / language / f"{name}.md"
+
+    @property
+    def chapters(self) -> Path:
+        """The folder of all text."""
+        return self.root / "chapters"
+
+    @property
+    def notebooks(self) -> Path:
+        """Executed notebooks of this machine, kept out of git."""
+        return self.root / "notebooks"
+
+    @property
+    def records(self) -> Path:
+        """Executed notebooks of named machines, kept in git."""
+        return self.root / "records"
+
+    @property
+    def build(self) -> Path:
+        """The folder of everything built; `html` in it is the site."""
+        return self.root / "_build"
+
+    @property
+    def timeout(self) -> int:
+        """Seconds that one cell may run."""
+        return int(self.config.get("execute", {}).get("timeout", 300))
+
+    def relative(self, path: Path) -> str:
+        """Returns ``path`` as a message names it."""
+        return os.path.relpath(path, self.root)
+
+
+def _load_yaml(path: Path) -> dict[str, Any]:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BookError(f"{path}: the book needs this file") from None
+    except yaml.YAMLError as error:
+        raise BookError(f"{path}: not YAML: {error}") from None

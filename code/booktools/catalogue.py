@@ -1,0 +1,112 @@
+"""The catalogue: what stands in figures, tables, outputs and code comments, in another language.
+
+Numbers in a string become ``#``, so that ``8 threads`` and ``16 threads`` are one entry. A string
+that has no words (numbers, units, identifiers) passes through.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+import tokenize
+from pathlib import Path
+
+from babel.messages.pofile import read_po
+
+from booktools.book import BookError
+
+NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
+UNITS = frozenset("s ms µs ns B kB MB GB TB KiB MiB GiB FLOP kFLOP MFLOP GFLOP TFLOP Hz MHz GHz bit kbit Mbit Gbit n IQR".split())
+_IDENTIFIER = re.compile(r"\S*(?:[\w)\]][_.(\[{=:/@]|[\]})]|__|[A-Za-z]\d|\d[A-Za-z])\S*")
+
+
+def has_words(text: str) -> bool:
+    """Returns whether anything in ``text`` is language, once numbers, units and identifiers are set aside."""
+    rest = _IDENTIFIER.sub(" ", text)
+    rest = NUMBER.sub(" ", rest)
+    return any(word not in UNITS for word in re.findall(r"[A-Za-zµ]+", rest) if len(word) > 1)
+
+
+def template(text: str) -> tuple[str, list[str]]:
+    """Returns ``text`` with each number replaced by ``#``, and the numbers in order."""
+    return NUMBER.sub("#", text), NUMBER.findall(text)
+
+
+class Catalogue:
+    """One language's translations, read from a gettext file; collects what it lacks in ``missing``."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.entries: dict[str, str] = {}
+        self.missing: dict[str, None] = {}
+        if path is not None:
+            try:
+                with path.open("rb") as file:
+                    self.entries = {str(m.id): str(m.string) for m in read_po(file, abort_invalid=True) if m.id and m.string}
+            except OSError as error:
+                raise BookError(f"{path}: the catalogue cannot be read: {error.strerror}") from None
+            except Exception as error:
+                raise BookError(f"{path}: not a gettext catalogue: {error}") from None
+
+    def translate(self, text: str) -> str:
+        """Returns ``text`` in this language; what has no entry comes back as it is and is noted as missing."""
+        stripped = text.strip()
+        if self.path is None or not stripped:
+            return text
+        key, numbers = template(stripped)
+        key = re.sub(r"\s+", " ", key)
+        found = self.entries.get(key)
+        if found is None:
+            if has_words(stripped):
+                self.missing[key] = None
+            return text
+        values = iter(numbers)
+        return text.replace(stripped, re.sub("#", lambda match: next(values, "#"), found))
+
+    def translate_lines(self, text: str) -> str:
+        """Returns printed text translated line by line."""
+        return "\n".join(self.translate(line) for line in text.split("\n"))
+
+    def translate_code(self, source: str) -> str:
+        """Returns Python source with its comments and docstrings translated and everything else as it was."""
+        if self.path is None:
+            return source
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(source + "\n").readline))
+        except (tokenize.TokenError, SyntaxError):
+            return source
+        lines = (source + "\n").splitlines(keepends=True)
+        edits = []
+        previous = tokenize.NEWLINE
+        for token in tokens:
+            if token.type == tokenize.COMMENT:
+                body = token.string.lstrip("#")
+                if not re.match(r"\s*(noqa|type:|ruff:)", body):
+                    hashes = token.string[: len(token.string) - len(body)]
+                    edits.append((token.start, token.end, hashes + self.translate(body)))
+            elif token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT) and '"""' in token.string:
+                edits.append((token.start, token.end, self._docstring(token.string)))
+            if token.type not in (tokenize.COMMENT, tokenize.NL):
+                previous = token.type
+        for (row, column), (end_row, end_column), new in reversed(edits):
+            before, after = lines[row - 1][:column], lines[end_row - 1][end_column:]
+            lines[row - 1 : end_row] = [before + new + after]
+        return "".join(lines)[:-1]
+
+    def _docstring(self, quoted: str) -> str:
+        """Returns a docstring whose paragraphs are translated, each as one entry whatever its line breaks."""
+        opening, body = re.match(r'^(\w*""")(.*)"""$', quoted, re.S).groups()  # type: ignore[union-attr]
+        parts = re.split(r"(\n[ \t]*\n[ \t]*|\n[ \t]*$)", body)
+        done = []
+        for part in parts:
+            flat = re.sub(r"\s*\n\s*", " ", part)
+            new = self.translate(flat)
+            done.append(part if new == flat else new)
+        return opening + "".join(done) + '"""'
+
+
+@functools.cache
+def catalogue(path: Path | None) -> Catalogue:
+    """Returns the catalogue at ``path``, read once; None is the language that the book's labels are in."""
+    return Catalogue(path)

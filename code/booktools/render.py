@@ -1,0 +1,131 @@
+"""What a page shows of its cells: figures that themes recolour, and every label in the page's language."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from docutils import nodes
+from myst_nb.core.render import MimeData, NbElementRenderer
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+from booktools.book import Book
+from booktools.catalogue import Catalogue, catalogue
+from dlperf.plot import COLORS, INK
+
+logger = logging.getLogger(__name__)
+PYTHON = ("python", "ipython", "ipython3", "py", "python3")
+
+
+def page_catalogue(config: Any) -> Catalogue:
+    """Returns the catalogue of the language that is being built; the first language has none."""
+    book = Book.find(config.booktools_root or None)
+    language = book.language(config.language)
+    if language == book.languages[0]:
+        return catalogue(None)
+    return catalogue(book.chapters / f"labels.{language.code}.po")
+
+
+def report_missing(found: Catalogue, location: Any) -> None:
+    """Warns of each string that the catalogue lacked since the last call; a warning fails the build."""
+    for text in found.missing:
+        name = found.path.name if found.path else ""
+        logger.warning("%s has no translation of %r", name, text, location=location, type="booktools", subtype="label")
+    found.missing.clear()
+
+
+def themed_svg(svg: str, labels: Catalogue) -> str:
+    """Returns a matplotlib SVG for a page: labels translated, theme colours, unique ids, width of the column."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    width = re.search(r'width="([\d.]+)pt"', svg)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    style = f"max-width:{float(width[1]) * 4 / 3:.0f}px" if width else ""
+    svg = svg.replace("<svg", f'<svg role="img" style="{style}"', 1)
+    prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:6] + "-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\1{prefix}", svg)
+    svg = re.sub(r"(font: [^;\"]*?[\d.]+px) [^;\"]+", r"\1 var(--dl-font-figure, sans-serif)", svg)
+    svg = svg.replace(f": {INK}", ": currentColor")
+    for number, colour in enumerate(COLORS, 1):
+        svg = re.sub(rf": {colour}\b", f": var(--dl-series-{number}, {colour})", svg, flags=re.I)
+    return re.sub(r"<text\b.*?</text>", lambda m: translate_markup(m[0], labels), svg, flags=re.S)
+
+
+def translate_markup(markup: str, labels: Catalogue) -> str:
+    """Returns HTML or SVG with the text between its tags translated, except inside ``<code>``."""
+
+    def between(match: re.Match[str]) -> str:
+        return f">{html.escape(labels.translate(html.unescape(match[1])), quote=False)}<"
+
+    parts = re.split(r"(<code\b.*?</code>)", markup, flags=re.S)
+    return "".join(p if p.startswith("<code") else re.sub(r">([^<>]+)<", between, p) for p in parts)
+
+
+class Svg:
+    """Renders figures inline, for MyST-NB."""
+
+    mime_priority_overrides: ClassVar[Sequence[tuple[str, str, int | None]]] = (("*", "image/svg+xml", 1),)
+
+    @staticmethod
+    def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
+        if data.mime_type != "image/svg+xml":
+            return None
+        env = renderer.renderer.sphinx_env  # type: ignore[attr-defined]
+        labels = page_catalogue(env.config)
+        picture = f'<div class="dl-figure">{themed_svg(data.string, labels)}</div>'
+        report_missing(labels, (env.docname, data.line))
+        return [nodes.raw("", picture, format="html")]  # type: ignore[list-item]
+
+
+class Html:
+    """Renders tables, for MyST-NB."""
+
+    mime_priority_overrides: ClassVar[Sequence[tuple[str, str, int | None]]] = ()
+
+    @staticmethod
+    def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
+        if data.mime_type != "text/html":
+            return None
+        env = renderer.renderer.sphinx_env  # type: ignore[attr-defined]
+        labels = page_catalogue(env.config)
+        shown = f'<div class="dl-table-box">{translate_markup(data.string, labels)}</div>'
+        report_missing(labels, (env.docname, data.line))
+        return [nodes.raw("", shown, format="html")]  # type: ignore[list-item]
+
+
+class TranslateCode(SphinxTransform):
+    """Translates comments and docstrings in shown code, and the lines that cells printed."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs: Any) -> None:
+        labels = page_catalogue(self.config)
+        if labels.path is None:
+            return
+        for node in self.document.findall(nodes.literal_block):
+            if "output" in node["classes"]:
+                text = labels.translate_lines(node.astext())
+            elif node.get("language") in PYTHON:
+                text = labels.translate_code(node.astext())
+            else:
+                continue
+            report_missing(labels, node)
+            if text != node.astext():
+                node.rawsource = text
+                node.children = [nodes.Text(text)]
+        for node in self.document.findall(nodes.inline):
+            if "pasted-text" in node["classes"]:
+                node.children = [nodes.Text(labels.translate(node.astext()))]
+                report_missing(labels, node)
+
+
+def setup(app: Sphinx) -> None:
+    """Registers the transform; MyST-NB finds the renderers by their entry points."""
+    app.add_transform(TranslateCode)
