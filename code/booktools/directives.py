@@ -126,12 +126,13 @@ class ClaimDirective(SphinxDirective, Recording):
 
     def run(self) -> list[nodes.Node]:
         identity = self.arguments[0]
-        claim = claims.all_claims().get(identity)
-        if claim is None:
-            logger.warning("{claim}: there is no claim %r in booktools.claims", identity, location=self.get_location())
+        claim = site.state(self.env.app).claims.get(identity)
+        if claim is None or identity.partition(".")[0] != self.env.docname:
+            logger.warning(
+                "{claim}: there is no claim %r in chapters/claims/%s.py", identity, self.env.docname, location=self.get_location()
+            )
             return []
-        if identity.partition(".")[0] != self.env.docname:
-            logger.warning("{claim}: %r belongs to another page", identity, location=self.get_location())
+        self.check_keys(claim)
         anchor = "claim-" + identity.replace(".", "-")
         box = nodes.container(classes=["dl-claim"], ids=[anchor])
         self.state.nested_parse(self.content, self.content_offset, box)
@@ -140,6 +141,13 @@ class ClaimDirective(SphinxDirective, Recording):
         box += self.verdicts(claim)
         report_missing(page_catalogue(self.config), self.get_location())
         return [box]
+
+    def check_keys(self, claim: Claim) -> None:
+        """Warns of a key that no machine records though one has what the claim needs."""
+        able = [m for m in self.machines if m.environment and all(map(m.has, claim.needs))]
+        for key in claim.keys:
+            if able and not any(key in machine.records for machine in able):
+                logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
 
     def verdicts(self, claim: Claim) -> nodes.Element:
         """Returns the list of verdicts, one line per machine."""
@@ -190,7 +198,7 @@ class ClaimTable(Recording):
     def build(self, docname: str) -> nodes.Element:
         """Returns the table as the page ``docname`` shows it."""
         rows: list[list[Cell]] = []
-        known = claims.all_claims()
+        known = site.state(self.app).claims
         for page in site.state(self.app).book.pages:
             for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
                 link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))

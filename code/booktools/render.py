@@ -6,6 +6,7 @@ import hashlib
 import html
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -24,7 +25,7 @@ PYTHON = ("python", "ipython", "ipython3", "py", "python3")
 
 def page_catalogue(config: Any) -> Catalogue:
     """Returns the catalogue of the language that is being built; the first language has none."""
-    book = Book.find(config.booktools_root or None)
+    book = Book(Path(config.booktools_root))
     language = book.language(config.language)
     if language == book.languages[0]:
         return catalogue(None)
@@ -119,10 +120,13 @@ class TranslateCode(SphinxTransform):
             report_missing(labels, node)
             if text != node.astext():
                 node.rawsource = text
-                node.children = [nodes.Text(text)]
+                node.clear()
+                node += nodes.Text(text)
         for node in self.document.findall(nodes.inline):
             if "pasted-text" in node["classes"]:
-                node.children = [nodes.Text(labels.translate(node.astext()))]
+                text = labels.translate(node.astext())
+                node.clear()
+                node += nodes.Text(text)
                 report_missing(labels, node)
 
 

@@ -35,9 +35,9 @@ def bundle(key: str, value: Any, unit: str = "1") -> dict[str, dict[str, Any]]:
             derived |= _percentages(key, value.median)
         return {key: {"text/plain": str(value), MIME: data}, **derived}
     if hasattr(value, "savefig"):
-        return {key: {"image/svg+xml": svg(value), "text/plain": "figure"}}
+        return {key: {"image/svg+xml": svg(value)}}
     if hasattr(value, "_repr_html_"):
-        return {key: {"text/html": value._repr_html_(), "text/plain": "table"}}
+        return {key: {"text/html": value._repr_html_()}}
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"{key}: record takes a Measurement, a number, a str, a table or a figure, got {value!r}")
     data = {"key": key, "kind": "value", "value": value, "unit": unit, "environment": environment()}
@@ -71,7 +71,7 @@ def record(key: str, value: Any, unit: str = "1") -> Any:
     except ImportError:
         get_ipython = lambda: None  # noqa: E731
     if get_ipython() is None:
-        print(json.dumps({key: bundles[key]["text/plain"]}, ensure_ascii=False))
+        print(json.dumps({key: bundles[key].get("text/plain", type(value).__name__)}, ensure_ascii=False))
         return value
     for name, data in bundles.items():
         prefixed = {PREFIX + mime: content for mime, content in data.items()}

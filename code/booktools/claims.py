@@ -1,18 +1,17 @@
 """Claims: sentences of the book as predicates over records, judged for every machine.
 
-A module here for each chapter holds its ``CLAIMS``. On the page, the sentence stands in the
-``{claim}`` directive, in each language.
+`chapters/claims/<page>.py` holds the ``CLAIMS`` of each page. On the page, the sentence stands in
+the ``{claim}`` directive, in each language.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from booktools.book import BookError
+from booktools.book import Book, BookError
 from booktools.records import Machine
 
 HELD, FAILED, STALE, NOT_RUN = "held", "failed", "stale", "not run"
@@ -44,13 +43,17 @@ class Verdict:
     lacking: tuple[str, ...] = ()
 
 
-def all_claims() -> dict[str, Claim]:
-    """Returns every claim by its id; BookError on an id given twice."""
+def all_claims(book: Book) -> dict[str, Claim]:
+    """Returns every claim of the book by its id; BookError names a file that cannot be used."""
     found: dict[str, Claim] = {}
-    for info in pkgutil.iter_modules(__path__):
-        for claim in importlib.import_module(f"{__name__}.{info.name}").CLAIMS:
-            if claim.id in found:
-                raise BookError(f"claims/{info.name}.py: the claim {claim.id!r} is given twice")
+    for path in sorted((book.chapters / "claims").glob("*.py")):
+        try:
+            claims = runpy.run_path(str(path))["CLAIMS"]
+        except Exception as error:
+            raise BookError(f"{book.relative(path)}: cannot be read: {type(error).__name__}: {error}") from None
+        for claim in claims:
+            if claim.id in found or claim.id.partition(".")[0] != path.stem:
+                raise BookError(f"{book.relative(path)}: {claim.id!r} is given twice or belongs to another page")
             found[claim.id] = claim
     return found
 

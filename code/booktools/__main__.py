@@ -1,0 +1,61 @@
+"""The commands that the Makefile calls: ``python -m booktools --help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from booktools.book import Book, BookError
+
+
+def main() -> int:
+    """Runs one command and returns its exit status; an error is one message on standard error."""
+    parser = argparse.ArgumentParser(prog="booktools", description="What the Makefile calls.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("check", help="lints and language parity")
+    commands.add_parser("notebooks", help="write every page as a notebook, to run under pytest --nbmake")
+    record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
+    record.add_argument("name")
+    commands.add_parser("serve", help="build, show, and build again on every save")
+    language = commands.add_parser("build-language", help="build one further language (the build calls this itself)")
+    language.add_argument("code")
+    language.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    try:
+        return run(options)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command that the options name; imports only what it needs."""
+    book = Book.find()
+    if options.command == "build-language":
+        from booktools.site import build_language
+
+        return build_language(book, options.code, options.all)
+    if options.command == "check":
+        from booktools.site import check
+
+        check(book)
+        return 0
+    if options.command == "notebooks":
+        from booktools.execute import pages_with_cells, prepare
+
+        for page in pages_with_cells(book):
+            print(prepare(book, page)[0])
+        return 0
+    if options.command == "record":
+        from booktools.recording import record_machine
+
+        record_machine(book, options.name)
+        return 0
+    from booktools.serve import serve
+
+    serve(book)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
