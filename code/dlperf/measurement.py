@@ -21,8 +21,10 @@ class UnitError(ValueError):
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """Returns a value for reading: ``3.21 µs``, ``12.4 GB/s``, ``1.83`` for a pure number."""
+    if unit == "1" and isinstance(value, int):
+        return f"{value:,}"
     if unit == "1" or not math.isfinite(value) or value == 0:
-        text, prefix = f"{value:.{digits}g}", ""
+        text, prefix = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}", ""
     else:
         scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
         scale, prefix = next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])

@@ -54,8 +54,8 @@ def _percentages(key: str, value: float) -> dict[str, dict[str, Any]]:
     return {f"{key}.percent": _text(f"{100 * value:.3g} %")}
 
 
-def record(key: str, value: Any, unit: str = "1") -> Any:
-    """Stores ``value`` under ``key`` for prose, tables, claims and tests; returns it.
+def record(key: str, value: Any, unit: str = "1") -> None:
+    """Stores ``value`` under ``key`` for prose, tables, claims and tests.
 
     ``key`` is ``page.name``. ``value`` is a `Measurement`, a number in ``unit``, a string of digits
     or identifiers (no words: a page in another language shows it too), a matplotlib figure, or a
@@ -72,7 +72,7 @@ def record(key: str, value: Any, unit: str = "1") -> Any:
         get_ipython = lambda: None  # noqa: E731
     if get_ipython() is None:
         print(json.dumps({key: bundles[key].get("text/plain", type(value).__name__)}, ensure_ascii=False))
-        return value
+        return
     for name, data in bundles.items():
         prefixed = {PREFIX + mime: content for mime, content in data.items()}
         display(prefixed, raw=True, metadata={"scrapbook": {"name": name, "mime_prefix": PREFIX}})
@@ -80,4 +80,3 @@ def record(key: str, value: Any, unit: str = "1") -> Any:
         import matplotlib.pyplot as plt
 
         plt.close(value)
-    return value
