@@ -1,0 +1,180 @@
+"""Three laws and their experiments: Amdahl's and Gustafson's with pinned worker processes, Little's with a queue."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from dlperf.measurement import Measurement
+
+Times = dict[int, Measurement]
+
+
+def amdahl(serial: float, n: float) -> float:
+    """Returns the speedup of ``n`` workers on fixed work whose share ``serial`` cannot be divided.
+
+    Source: Amdahl, Validity of the single processor approach, 1967. See *Measuring performance*.
+    """
+    return 1 / (serial + (1 - serial) / n)
+
+
+def gustafson(serial: float, n: float) -> float:
+    """Returns the scaled speedup of ``n`` workers: each brings its own parallel share.
+
+    ``serial`` is the serial share of the time of one worker. Source: Gustafson, Reevaluating Amdahl's law, 1988.
+    """
+    return serial + (1 - serial) * n
+
+
+def little(rate: float, wait: float) -> float:
+    """Returns the mean number of requests in a system with ``rate`` arrivals per s that stay ``wait`` s each.
+
+    Source: Little, A proof for the queuing formula L = λW, 1961.
+    """
+    return rate * wait
+
+
+def effective_workers(n: int, cores: int) -> float:
+    """Returns how many workers' worth of speed ``n`` workers have on ``cores`` cores.
+
+    The core with the most workers finishes last: it has ``ceil(n / cores)`` of ``n`` equal parts.
+    """
+    return n / math.ceil(n / cores)
+
+
+def worker_counts(cores: int) -> list[int]:
+    """Returns the numbers of workers to try: doubling up to the cores, one more, and twice as many."""
+    return sorted({1, *(2**i for i in range(1, 10) if 2**i < cores), cores, cores + 1, 2 * cores})
+
+
+def spin(amount: int) -> int:
+    """Returns the last of ``amount`` steps of a random number generator: arithmetic that touches no memory."""
+    x = 1
+    for _ in range(amount):
+        x = (1103515245 * x + 12345) & 0x7FFFFFFF
+    return x
+
+
+def _serve(pipe: Connection, core: int | None) -> None:
+    """Works in a process of its own, on one core: spins for each amount received, until None comes."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    while (amount := pipe.recv()) is not None:
+        pipe.send(spin(amount))
+
+
+class Crew:
+    """``size`` worker processes on ``cores`` cores, each pinned to one, in rotation; a context manager.
+
+    Where the system cannot pin, the workers run where it puts them.
+    """
+
+    def __init__(self, size: int, cores: int) -> None:
+        pinned = hasattr(os, "sched_setaffinity")
+        places: list[int] | list[None] = sorted(os.sched_getaffinity(0))[:cores] if pinned else [None]
+        context = multiprocessing.get_context("spawn")
+        pairs = [context.Pipe() for _ in range(size)]
+        self.pipes = [near for near, _ in pairs]
+        self.processes = [
+            context.Process(target=_serve, args=(far, places[i % len(places)]), daemon=True)
+            for i, (_, far) in enumerate(pairs)
+        ]
+
+    def __enter__(self) -> Crew:
+        for process in self.processes:
+            process.start()
+        self.do([1] * len(self.pipes))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in self.pipes:
+            pipe.send(None)
+        for process in self.processes:
+            process.join()
+
+    def do(self, amounts: Sequence[int]) -> None:
+        """Has the first workers spin for ``amounts``, one each, and returns when all are done."""
+        for pipe, amount in zip(self.pipes, amounts, strict=False):
+            pipe.send(amount)
+        for pipe, _ in zip(self.pipes, amounts, strict=False):
+            pipe.recv()
+
+
+def strong_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 8) -> Times:
+    """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` shared by all."""
+    return _alternately(crew, counts, serial, lambda n: parallel // n, repeats)
+
+
+def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 8) -> Times:
+    """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` by each."""
+    return _alternately(crew, counts, serial, lambda n: parallel, repeats)
+
+
+def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable[[int], int], repeats: int) -> Times:
+    from dlperf.environment import environment  # workers import this module too: keep PyTorch out of them
+
+    samples: dict[int, list[float]] = {n: [] for n in counts}
+    for _ in range(repeats):
+        for n, times in samples.items():
+            start = time.perf_counter()
+            crew.do([serial])
+            crew.do([share(n)] * n)
+            times.append(time.perf_counter() - start)
+    env = environment()
+    return {n: Measurement(tuple(times), "s", str(n), environment=env) for n, times in samples.items()}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What was seen of a queue: ``rate`` of arrivals (1/s), mean ``wait`` (s), mean ``occupancy``."""
+
+    rate: float
+    wait: float
+    occupancy: float
+
+
+def watch_queue(rate: float, service: float, requests: int, seed: int = 0, every: float = 5e-4) -> Queue:
+    """Returns what three clocks see of a queue with one server: at the door, on the tickets, and from above.
+
+    Requests come at random at ``rate`` per second; each is served for ``service`` seconds. The rate is
+    counted at the door, the wait is read off each request, and the occupancy is looked at ``every``
+    so many seconds by an observer who knows neither. See the chapter *Measuring performance*.
+    """
+    gaps = random.Random(seed)
+    line: queue.SimpleQueue[float] = queue.SimpleQueue()
+    came: list[float] = []
+    waits: list[float] = []
+    seen: list[int] = []
+    done = threading.Event()
+
+    def server() -> None:
+        for _ in range(requests):
+            arrived = line.get()
+            time.sleep(service)
+            waits.append(time.perf_counter() - arrived)
+
+    def observer() -> None:
+        while not done.wait(every):
+            seen.append(len(came) - len(waits))
+
+    threads = [threading.Thread(target=server), threading.Thread(target=observer)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for _ in range(requests):
+        time.sleep(gaps.expovariate(rate))
+        came.append(time.perf_counter())
+        line.put(came[-1])
+    threads[0].join()
+    seconds = time.perf_counter() - start
+    done.set()
+    threads[1].join()
+    return Queue(requests / seconds, sum(waits) / requests, sum(seen) / len(seen))

@@ -1,0 +1,146 @@
+"""Where a training step's time goes: PyTorch's profiler, read into intervals, shares and a figure."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from dlperf.device import synchronize
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
+
+PHASES = ("forward", "backward", "update")
+"""The parts of a training step, in order; they are recorded under these names."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Something that happened: its ``name``, ``start`` and ``end`` in seconds from the step's start, and a ``lane``.
+
+    ``lane`` is ``phase`` (of the step), ``operator`` (the outermost call of one), or ``kernel``: on a
+    GPU what runs there, on a CPU the outermost operator that `computes`.
+    """
+
+    name: str
+    start: float
+    end: float
+    lane: str
+
+
+def small_step(device: torch.device | str, batch: int = 64, width: int = 128) -> Callable[[], None]:
+    """Returns a function that trains a three-layer perceptron for one step on one fixed mini-batch.
+
+    Input ``(batch, 64)``, hidden layers of ``width``, ten classes, stochastic gradient descent.
+    """
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU()]
+    net = torch.nn.Sequential(*layers, torch.nn.Linear(width, 10)).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = torch.randn(batch, 64, device=device), torch.randint(10, (batch,), device=device)
+
+    def step() -> None:
+        with record_function("forward"):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+        with record_function("backward"):
+            loss.backward()
+        with record_function("update"):
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step
+
+
+def trace(step: Callable[[], None], device: torch.device | str, warm_up: int = 10) -> list[Interval]:
+    """Returns what the profiler saw of one call of ``step``, in order of time, after ``warm_up`` calls.
+
+    The profiler is warmed up as well: its own first step is slow.
+    """
+    on_gpu = torch.device(device).type == "cuda"
+    activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * on_gpu
+    for _ in range(warm_up):
+        step()
+    for _ in range(3):
+        synchronize(device)
+        with profile(activities=activities) as recorded:
+            step()
+            synchronize(device)
+    return intervals(recorded.events(), on_gpu)
+
+
+def intervals(events: Iterable, on_gpu: bool = False) -> list[Interval]:
+    """Returns profiler ``events`` as intervals on the three lanes; see `Interval`."""
+    cpu, cuda = torch.autograd.DeviceType.CPU, torch.autograd.DeviceType.CUDA
+    events = list(events)
+    host = [e for e in events if e.device_type == cpu]
+    lanes = [("phase", e) for e in host if e.name in PHASES]
+    lanes += [("operator", e) for e in _outermost(host, lambda name: name.startswith("aten::"))]
+    if on_gpu:
+        lanes += [("kernel", e) for e in events if e.device_type == cuda and e.name not in PHASES]
+    else:
+        lanes += [("kernel", e) for e in _outermost(host, computes)]
+    zero = min((e.time_range.start for _, e in lanes), default=0)
+    made = [Interval(e.name, (e.time_range.start - zero) * 1e-6, (e.time_range.end - zero) * 1e-6, n) for n, e in lanes]
+    return sorted(made, key=lambda i: (i.start, -i.end))
+
+
+@functools.cache
+def computes(name: str) -> bool:
+    """Returns whether the operator ``name`` computes, as PyTorch's own tables tell.
+
+    It does not if it only makes a view, only reserves memory, or only calls other operators.
+    """
+    packet = getattr(torch.ops.aten, name.removeprefix("aten::"), None) if name.startswith("aten::") else None
+    if packet is None or name.startswith(("aten::empty", "aten::resize")):
+        return False
+    operator = getattr(packet, packet.overloads()[0])
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd")
+    return not operator.is_view and not composite
+
+
+def _outermost(events: Iterable, chosen: Callable[[str], bool]) -> list:
+    """Returns the chosen events that are not inside another chosen one."""
+
+    def inside(event: Any) -> bool:
+        parent = event.cpu_parent
+        return parent is not None and (chosen(parent.name) or inside(parent))
+
+    return [e for e in events if chosen(e.name) and not inside(e)]
+
+
+def covered(parts: Iterable[Interval]) -> float:
+    """Returns the seconds during which at least one of ``parts`` was running: overlaps count once."""
+    total, until = 0.0, float("-inf")
+    for start, end in sorted((p.start, p.end) for p in parts):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def shares(parts: Sequence[Interval]) -> dict[str, float]:
+    """Returns which share of the traced time goes to ``kernel``, ``dispatch`` and ``gap``; they sum to 1.
+
+    ``gap``: no operator was running, so Python and autograd were between two. ``dispatch``: inside an
+    operator and outside a kernel. On a GPU both count only while no kernel runs: the rest is hidden.
+    """
+    lanes = {name: [p for p in parts if p.lane == name] for name in ("phase", "operator", "kernel")}
+    whole = max(p.end for p in parts) - min(p.start for p in parts)
+    kernel = covered(lanes["kernel"]) / whole
+    busy = covered([*lanes["kernel"], *lanes["operator"]]) / whole
+    return {"kernel": kernel, "dispatch": busy - kernel, "gap": 1 - busy}
+
+
+def draw(axes: Any, parts: Sequence[Interval], colors: Sequence[str]) -> None:
+    """Draws ``parts`` on matplotlib ``axes``: one lane above the other, time in µs."""
+    for row, lane in enumerate(("kernel", "operator", "phase")):
+        spans = [(p.start * 1e6, (p.end - p.start) * 1e6) for p in parts if p.lane == lane]
+        axes.broken_barh(spans, (row - 0.35, 0.7), facecolors=colors[row], edgecolor="white", linewidth=0.3)
+    for p in (p for p in parts if p.lane == "phase"):
+        axes.text((p.start + p.end) / 2 * 1e6, 2, p.name, ha="center", va="center", color="white", fontsize=9)
+    axes.set(xlabel="time (µs)", yticks=(0, 1, 2), yticklabels=("kernel", "operator", "phase"))
+    axes.grid(visible=False, axis="y")
