@@ -13,10 +13,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="booktools", description="What the Makefile calls.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="lints and language parity")
-    commands.add_parser("notebooks", help="write every page as a notebook, to run under pytest --nbmake")
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
     commands.add_parser("serve", help="build, show, and build again on every save")
+    commands.add_parser("bench", help="measure how long the book takes to build")
     language = commands.add_parser("build-language", help="build one further language (the build calls this itself)")
     language.add_argument("code")
     language.add_argument("--all", action="store_true")
@@ -40,11 +40,10 @@ def run(options: argparse.Namespace) -> int:
 
         check(book)
         return 0
-    if options.command == "notebooks":
-        from booktools.execute import pages_with_cells, prepare
+    if options.command == "bench":
+        from booktools.bench import bench
 
-        for page in pages_with_cells(book):
-            print(prepare(book, page)[0])
+        bench(book)
         return 0
     if options.command == "record":
         from booktools.recording import record_machine

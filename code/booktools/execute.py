@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
 from booktools.notebook import KEY, Execution, cell_lines, code_cells, fingerprint, is_executed, load_execution, read_page
-from dlperf.environment import machine
+from dlperf.environment import compiler, machine
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -72,6 +72,11 @@ def execute_stale(book: Book) -> list[str]:
     pages = pages_with_cells(book)
     prepared = [(page, *prepare(book, page)) for page in pages]
     waiting = [(page, path) for page, path, done in prepared if not done]
+    if waiting and compiler() is None:
+        raise BookError(
+            "no C++ compiler was found, which torch.compile needs: install g++ or clang++, or name yours in CXX; "
+            "without one, make book MACHINE=name shows a recorded machine's edition"
+        )
     for number, (page, path) in enumerate(waiting, 1):
         execute(book, page, path, f"[{number}/{len(waiting)}]")
     return [page for page, _ in waiting]

@@ -1,10 +1,163 @@
-"""The languages say the same: page sets, cells, labels, and the sequence of blocks."""
+"""The languages say the same: pages, cells, labels, the sequence of blocks, equations, citations, terms.
+
+`problems` names page, line and both texts. To use a word of `terms.csv` in another sense, write
+``% not a term: push, rank`` on a line before the block, in the first language.
+"""
 
 from __future__ import annotations
 
-from booktools.book import Book
+import csv
+import functools
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from booktools.blocks import LINK, MATH, Block, blocks, roles, words
+from booktools.book import Book, Language
+from booktools.notebook import cell_lines, code_cells, read_page
+
+SAME_ROLES = {"glue:text", "glue", "glue:", "cite", "cite:p", "cite:t", "ref", "numref", "eq", "doc", "prf:ref", "given"}
+"""Roles whose content may not differ; {given} is among them because a chosen number is the same in each language."""
 
 
 def problems(book: Book) -> list[str]:
-    """Returns what differs between the languages."""
+    """Returns what differs between the first language and each other one, as messages."""
+    first = book.languages[0]
+    found = [problem for language in book.languages for problem in _missing(book, language)]
+    if found:
+        return found
+    for language in book.languages[1:]:
+        for page in book.pages:
+            ours, theirs = book.page(first.code, page), book.page(language.code, page)
+            found += _cells(book, ours, theirs)
+            found += _pages(book, ours, theirs, terms(book, language.code))
+    return found
+
+
+def _missing(book: Book, language: Language) -> list[str]:
+    folder = book.chapters / language.code
+    have = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")}
+    lacking = [f"_toc.yml: lists {page!r}, but {book.relative(book.page(language.code, page))} does not exist"
+               for page in book.pages if page not in have]  # fmt: skip
+    surplus = [f"{book.relative(book.page(language.code, page))}: is not in _toc.yml" for page in sorted(have - set(book.pages))]
+    return lacking + surplus
+
+
+def _cells(book: Book, ours: Path, theirs: Path) -> list[str]:
+    left, right = read_page(ours), read_page(theirs)
+    a, b = code_cells(left), code_cells(right)
+    where = list(zip(cell_lines(left), cell_lines(right), strict=False))
+    for number, (x, y) in enumerate(zip(a, b, strict=False), 1):
+        if (x.source, x.metadata) != (y.source, y.metadata):
+            here, there = where[number - 1]
+            return [f"{book.relative(theirs)}:{there}: cell {number} differs from {book.relative(ours)}:{here}; "
+                    f"cells are byte-identical in all languages{_first_difference(x.source, y.source)}"]  # fmt: skip
+    if len(a) != len(b):
+        return [f"{book.relative(theirs)}: has {len(b)} cells, {book.relative(ours)} has {len(a)}"]
     return []
+
+
+def _first_difference(a: str, b: str) -> str:
+    for x, y in zip(a.splitlines(), b.splitlines(), strict=False):
+        if x != y:
+            return f"\n    {x}\n    {y}"
+    return " (their options or their lengths differ)"
+
+
+def _pages(book: Book, ours: Path, theirs: Path, known: list[Term]) -> list[str]:
+    left, right = blocks(ours), blocks(theirs)
+
+    def message(a: Block, b: Block, what: str) -> str:
+        return (f"{book.relative(theirs)}:{b.line}: {what} (aligned with {book.relative(ours)}:{a.line})"
+                f"\n    {_short(a)}\n    {_short(b)}")  # fmt: skip
+
+    for a, b in zip(left, right, strict=False):
+        if a.kind != b.kind:
+            return [message(a, b, f"here stands a {b.kind}, there a {a.kind}: the blocks no longer align from here on")]
+    if len(left) != len(right):
+        longer, path = (left, ours) if len(left) > len(right) else (right, theirs)
+        extra = longer[min(len(left), len(right))]
+        return [f"{book.relative(path)}:{extra.line}: has no counterpart in the other language\n    {_short(extra)}"]
+    excused = _excused(ours)
+    found = []
+    for a, b in zip(left, right, strict=True):
+        if a.same != b.same:
+            found.append(message(a, b, f"the {a.kind} differs") + f"\n    {a.same.strip()!r}\n    {b.same.strip()!r}")
+        for what, x, y in _inline(a.text, b.text):
+            if x != y:
+                found.append(message(a, b, f"{what} differ: {_list(x - y)} against {_list(y - x)}"))
+        for term in lacking_terms(a.text, b.text, known, excused.get(a.line, set())):
+            found.append(message(a, b, f"{term.source!r} is {term.target!r} in terms.csv, which is not in this block"))
+    return found
+
+
+def _inline(a: str, b: str) -> list[tuple[str, Counter[str], Counter[str]]]:
+    def marks(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
+        same = Counter(f"{{{name}}}`{content.split('<')[-1].rstrip('>')}`" for name, content in roles(text) if name in SAME_ROLES)
+        targets = Counter(LINK.findall(text))
+        tex = Counter(re.sub(r"\s|\\(text|mathrm)\{[^{}]*\}", "", m) for m in MATH.findall(re.sub(r"`[^`]*`", "", text)))
+        return same, targets, tex
+
+    return [(n, x, y) for n, x, y in zip(("references", "links", "formulas"), marks(a), marks(b), strict=True)]
+
+
+def _list(counter: Counter[str]) -> str:
+    return ", ".join(sorted(counter)) or "nothing"
+
+
+def _short(block: Block) -> str:
+    text = block.text or block.same
+    return text.strip().replace("\n", " ")[:160] or block.kind
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term and its fixed translation, with what finds it in running text."""
+
+    source: str
+    target: str
+    pattern: re.Pattern[str]
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    words_ = [re.escape(word) for word in re.split(r"[\s–-]+", term)]
+    stem = r"[\s–-]+".join(words_)
+    plural = f"{stem[:-1]}(?:y|ies)" if stem.endswith("y") else f"{stem}(?:s|es)?"
+    return re.compile(rf"(?<![\w-]){plural}(?:['’]s?)?(?![\w-])", re.I)
+
+
+@functools.cache
+def terms(book: Book, code: str) -> list[Term]:
+    """Returns the fixed terms for a language, longest first, so that `cache line` is found before `cache`."""
+    with (book.chapters / "terms.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row.get(code)]
+    found = [Term(row["en"], row[code], _pattern(row["en"])) for row in rows]
+    return sorted(found, key=lambda term: -len(term.source))
+
+
+def lacking_terms(text: str, translated: str, known: list[Term], excused: set[str]) -> list[Term]:
+    """Returns the terms that stand in ``text`` but whose translations do not stand in ``translated``."""
+    rest = words(text)
+    shown = re.sub(r"\s+|[*_]", "", words(translated)).lower()
+    lacking = []
+    for term in known:
+        remaining = term.pattern.sub(" ", rest)
+        if remaining != rest and term.source not in excused and term.target.lower().replace(" ", "") not in shown:
+            lacking.append(term)
+        rest = remaining
+    return lacking
+
+
+def _excused(path: Path) -> dict[int, set[str]]:
+    """Returns, by the line of the block that follows, the words that are not terms there."""
+    found: dict[int, set[str]] = {}
+    waiting: set[str] = set()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if match := re.match(r"%\s*not a term:\s*(.+)", line):
+            waiting |= {word.strip() for word in match[1].split(",")}
+        elif line.strip():
+            if waiting:
+                found[number] = waiting
+            waiting = set()
+    return found

@@ -1,0 +1,58 @@
+# What readers, writers and CI do: `make help` lists it.
+# On the machine: Python 3.11, 3.12 or 3.13, make, and a C++ compiler. All else is installed into .venv.
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+READY := .venv/ready
+export MACHINE
+
+.PHONY: help book test check chapters unit browser serve record bench-build clean
+
+help: ## list what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+book: $(READY) ## build the site in both languages; MACHINE=name shows that machine's record instead
+	@$(BIN)/jupyter-book build . -q
+	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
+
+test: check chapters unit browser ## everything that must pass
+	@echo "All tests passed."
+
+check: $(READY) ## the fast part, under a minute: lints, types, language parity, unit tests
+	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
+	@$(BIN)/codespell
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m booktools check
+	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/browser
+
+chapters: $(READY) ## execute every chapter under nbmake
+	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
+
+unit: $(READY) ## what the build does with good and bad input
+	@$(BIN)/pytest -q tests/build
+
+browser: book ## the built site in a real Chromium
+	@$(BIN)/pytest -q tests/browser
+
+serve: $(READY) ## show the site; every save builds it again and reloads the page
+	@$(BIN)/python -m booktools serve
+
+record: $(READY) ## execute all chapters here and keep them as records/name: make record MACHINE=name
+	@$(BIN)/python -m booktools record "$(MACHINE)"
+
+bench-build: $(READY) ## measure how long the book takes to build
+	@$(BIN)/python -m booktools bench
+
+clean: ## remove what was built and executed; the environment stays
+	rm -rf _build notebooks
+
+# The first Python on the path that the book supports; PYTHON=… chooses another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+
+$(READY): requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one."; exit 1; }
+	@echo "Making the environment in .venv: a few minutes the first time, seconds after that."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@

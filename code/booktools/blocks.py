@@ -1,0 +1,142 @@
+"""A page as a list of blocks: headings, paragraphs, list items, cells, equations, directives.
+
+What parity compares and lints read. Prose inside a directive (an exercise, a caption, a claim)
+counts as blocks of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.parsers.mdit import create_md_parser
+
+from booktools.notebook import SYNTAX
+
+VERBATIM = frozenset(
+    "code-cell code-block literalinclude math machines claims environments bibliography glue raw solution-end tableofcontents toctree".split()
+)
+"""Directives whose content is the same in every language."""
+NAMED = frozenset(
+    "claim glue:figure figure image exercise-start solution solution-start exercise card grid-item-card".split()
+)
+"""Directives whose argument is a name, not prose; those not here may have a title to translate."""
+TITLED = frozenset("exercise card grid-item-card exercise-start".split())
+"""Of those, the ones whose argument is a title after all."""
+PROSE_OPTIONS = frozenset({"alt", "caption"})
+
+_PARSER = create_md_parser(dataclasses.replace(SYNTAX, disable_syntax=["inline"]), RendererHTML)
+_DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
+_OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: its kind, its line counted from 1, its prose, and what must not differ between languages."""
+
+    kind: str
+    line: int
+    text: str = ""
+    same: str = ""
+
+
+def blocks(path: Path) -> list[Block]:
+    """Returns the blocks of a page in order."""
+    return _blocks(path.read_text(encoding="utf-8"), 0)
+
+
+def _blocks(text: str, offset: int) -> list[Block]:
+    found: list[Block] = []
+    kinds: list[str] = []
+    for token in _PARSER.parse(text):
+        line = offset + (token.map[0] if token.map else 0) + 1
+        if token.type in ("fence", "colon_fence"):
+            found += _fence(token, line)
+        elif token.type == "myst_target":
+            found.append(Block("label", line, same=token.content))
+        elif token.type in ("math_block", "math_block_label", "amsmath"):
+            found.append(Block("equation", line, same=_equation(token.content) + (token.info or "")))
+        elif token.type == "inline":
+            found.append(Block(kinds[-1], line, token.content))
+        elif token.type == "heading_open":
+            kinds.append(f"heading {token.tag[1:]}")
+        elif token.type in ("paragraph_open", "th_open", "td_open", "dt_open"):
+            in_item = any(kind in ("list item", "term", "definition") for kind in kinds)
+            names = {"th_open": "table head", "td_open": "table cell", "dt_open": "term"}
+            kinds.append(names.get(token.type, "item paragraph" if in_item else "paragraph"))
+        elif token.type in ("list_item_open", "dd_open"):
+            kinds.append("list item" if token.type == "list_item_open" else "definition")
+            found.append(Block(kinds[-1], line))
+        elif token.type in (
+            "heading_close", "paragraph_close", "th_close", "td_close", "dt_close", "list_item_close", "dd_close"
+        ):  # fmt: skip
+            kinds.pop()
+        elif token.type in ("bullet_list_open", "ordered_list_open", "blockquote_open", "table_open", "hr"):
+            found.append(Block(token.type.removesuffix("_open").replace("_", " "), line))
+        elif token.type == "html_block":
+            found.append(Block("html", line, same=token.content))
+    return found
+
+
+def _fence(token: Token, line: int) -> list[Block]:
+    match = _DIRECTIVE.match(token.info.strip())
+    if not match:
+        return [Block("code", line, same=token.content)]
+    name, argument = match.groups()
+    lines = token.content.splitlines()
+    options: dict[str, str] = {}
+    start = 0
+    while start < len(lines) and (option := _OPTION.match(lines[start])):
+        options[option[1]] = option[2]
+        start += 1
+    body = "\n".join(lines[start:])
+    exact = "".join(f":{key}: {value}\n" for key, value in sorted(options.items()) if key not in PROSE_OPTIONS)
+    kind = f"{{{name}}}"
+    if name == "math":
+        return [Block(kind, line, same=exact + _equation(body))]
+    if name in VERBATIM:
+        return [Block(kind, line, same=f"{argument}\n{exact}{body}")]
+    title = argument and (name in TITLED or name not in NAMED)
+    found = [Block(kind, line, text=argument if title else "", same=exact if title else f"{argument}\n{exact}")]
+    found += [Block("option", line + 1, text=options[key]) for key in sorted(PROSE_OPTIONS & options.keys())]
+    if name == "glossary":
+        return found + _glossary(lines[start:], line + start)
+    return found + _blocks(body, line + start)
+
+
+def _glossary(lines: list[str], offset: int) -> list[Block]:
+    return [
+        Block("glossary definition" if text[0].isspace() else "glossary term", offset + number, text.strip())
+        for number, text in enumerate(lines, 1)
+        if text.strip()
+    ]
+
+
+def _equation(tex: str) -> str:
+    """Returns an equation without spaces and without the words in it, which each language has of its own."""
+    return re.sub(r"\s+", "", re.sub(r"\\(text|mathrm|operatorname)\{[^{}]*\}", r"\\\1{}", tex))
+
+
+ROLE = re.compile(r"\{([\w:-]+)\}(`+)(.+?)\2")
+CODE = re.compile(r"(?<!\})(`+)(.+?)\1(?!`)")
+MATH = re.compile(r"(?<![\\$])\$(?!\s)((?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)")
+LINK = re.compile(r"\]\(([^()\s]*)\)")
+
+
+def roles(text: str) -> list[tuple[str, str]]:
+    """Returns the roles in prose as (name, content)."""
+    return [(match[1], match[3]) for match in ROLE.finditer(text)]
+
+
+def words(text: str) -> str:
+    """Returns prose without roles, code, mathematics and link targets; {term}s keep what they show."""
+    text = ROLE.sub(lambda m: f" {m[3].split('<')[0]} " if m[1] in ("term", "index") else " ", text)
+    for pattern in (CODE, MATH):
+        text = pattern.sub(" ", text)
+    return LINK.sub("]", text)
+
+
