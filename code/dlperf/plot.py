@@ -5,9 +5,12 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+
+from dlperf.measurement import Measurement
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's palette, in the order in which series take them. The site's themes recolour them by value."""
@@ -39,6 +42,17 @@ def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int 
     """
     mpl.rcParams.update(_STYLE)
     return plt.subplots(rows, columns, figsize=(width, height), **options)
+
+
+def points(axes: Any, x: Sequence[float], measurements: Sequence[Measurement], **options: Any) -> None:
+    """Draws the median of each measurement at its ``x``, with a bar over its interquartile range.
+
+    ``options`` go to matplotlib's ``errorbar``, such as ``label`` and ``color``.
+    """
+    medians = [m.median for m in measurements]
+    below = [m.median - m.quartiles[0] for m in measurements]
+    above = [m.quartiles[1] - m.median for m in measurements]
+    axes.errorbar(x, medians, yerr=(below, above), **{"fmt": "o", "markersize": 5, "elinewidth": 1.5, **options})
 
 
 @dataclass(frozen=True)

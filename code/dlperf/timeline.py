@@ -139,7 +139,7 @@ def draw(axes: Any, parts: Sequence[Interval], colors: Sequence[str]) -> None:
     """Draws ``parts`` on matplotlib ``axes``: one lane above the other, time in µs."""
     for row, lane in enumerate(("kernel", "operator", "phase")):
         spans = [(p.start * 1e6, (p.end - p.start) * 1e6) for p in parts if p.lane == lane]
-        axes.broken_barh(spans, (row - 0.35, 0.7), facecolors=colors[row], edgecolor="white", linewidth=0.3)
+        axes.broken_barh(spans, (row - 0.35, 0.7), facecolors=colors[row])
     for p in (p for p in parts if p.lane == "phase"):
         axes.text((p.start + p.end) / 2 * 1e6, 2, p.name, ha="center", va="center", color="white", fontsize=9)
     axes.set(xlabel="time (µs)", yticks=(0, 1, 2), yticklabels=("kernel", "operator", "phase"))
