@@ -12,6 +12,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``render``      figures, tables and code as a page shows them
 ``directives``  {machines}, {claim}, {claims}, {machine}, {given}
 ``site``        one build for all languages, published whole or not at all
+``look``        the theme: templates, style sheet, scripts
 ``parity``      the languages say the same
 ``lint``        no naked number
 """
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the extension with Sphinx."""
-    from booktools import directives, render, search, site
+    from booktools import directives, look, render, search, site
 
-    for part in (site, render, directives, search):
+    for part in (site, look, render, directives, search):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
