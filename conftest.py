@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from booktools.book import Book
 from booktools.execute import pages_with_cells, prepare
 
@@ -25,5 +24,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     expected = len(pages_with_cells(Book.find(Path(__file__).parent)))
     if exitstatus == pytest.ExitCode.OK and session.testscollected != expected:
-        config.get_terminal_writer().line(f"_toc.yml lists {expected} chapters with cells, {session.testscollected} ran")
+        config.get_terminal_writer().line(
+            f"_toc.yml lists {expected} chapters with cells, {session.testscollected} ran"
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -18,14 +18,39 @@ from myst_parser.parsers.mdit import create_md_parser
 from booktools.notebook import SYNTAX
 
 VERBATIM = frozenset(
-    "code-cell code-block literalinclude math machines claims environments bibliography glue raw solution-end tableofcontents toctree".split()
+    [
+        "code-cell",
+        "code-block",
+        "literalinclude",
+        "math",
+        "machines",
+        "claims",
+        "environments",
+        "bibliography",
+        "glue",
+        "raw",
+        "solution-end",
+        "tableofcontents",
+        "toctree",
+    ]
 )
 """Directives whose content is the same in every language."""
 NAMED = frozenset(
-    "claim glue:figure figure image exercise-start solution solution-start exercise card grid-item-card".split()
+    [
+        "claim",
+        "glue:figure",
+        "figure",
+        "image",
+        "exercise-start",
+        "solution",
+        "solution-start",
+        "exercise",
+        "card",
+        "grid-item-card",
+    ]
 )
 """Directives whose argument is a name, not prose; those not here may have a title to translate."""
-TITLED = frozenset("exercise card grid-item-card exercise-start".split())
+TITLED = frozenset(["exercise", "card", "grid-item-card", "exercise-start"])
 """Of those, the ones whose argument is a title after all."""
 PROSE_OPTIONS = frozenset({"alt", "caption"})
 
@@ -138,5 +163,3 @@ def words(text: str) -> str:
     for pattern in (CODE, MATH):
         text = pattern.sub(" ", text)
     return LINK.sub("]", text)
-
-

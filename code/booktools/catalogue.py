@@ -17,7 +17,36 @@ from babel.messages.pofile import read_po
 from booktools.book import BookError
 
 NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
-UNITS = frozenset("s ms µs ns B kB MB GB TB KiB MiB GiB FLOP kFLOP MFLOP GFLOP TFLOP Hz MHz GHz bit kbit Mbit Gbit n IQR".split())
+UNITS = frozenset(
+    [
+        "s",
+        "ms",
+        "µs",
+        "ns",
+        "B",
+        "kB",
+        "MB",
+        "GB",
+        "TB",
+        "KiB",
+        "MiB",
+        "GiB",
+        "FLOP",
+        "kFLOP",
+        "MFLOP",
+        "GFLOP",
+        "TFLOP",
+        "Hz",
+        "MHz",
+        "GHz",
+        "bit",
+        "kbit",
+        "Mbit",
+        "Gbit",
+        "n",
+        "IQR",
+    ]
+)
 _IDENTIFIER = re.compile(r"\S*(?:[\w)\]][_.(\[{=:/@]|[\]})]|__|[A-Za-z]\d|\d[A-Za-z])\S*")
 
 
@@ -43,7 +72,9 @@ class Catalogue:
         if path is not None:
             try:
                 with path.open("rb") as file:
-                    self.entries = {str(m.id): str(m.string) for m in read_po(file, abort_invalid=True) if m.id and m.string}
+                    self.entries = {
+                        str(m.id): str(m.string) for m in read_po(file, abort_invalid=True) if m.id and m.string
+                    }
             except OSError as error:
                 raise BookError(f"{path}: the catalogue cannot be read: {error.strerror}") from None
             except Exception as error:
@@ -85,7 +116,11 @@ class Catalogue:
                 if not re.match(r"\s*(noqa|type:|ruff:)", body):
                     hashes = token.string[: len(token.string) - len(body)]
                     edits.append((token.start, token.end, hashes + self.translate(body)))
-            elif token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT) and '"""' in token.string:
+            elif (
+                token.type == tokenize.STRING
+                and previous in (tokenize.NEWLINE, tokenize.INDENT)
+                and '"""' in token.string
+            ):
                 edits.append((token.start, token.end, self._docstring(token.string)))
             if token.type not in (tokenize.COMMENT, tokenize.NL):
                 previous = token.type

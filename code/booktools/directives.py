@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dlperf.measurement import Measurement, format_quantity
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -12,11 +13,10 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from booktools import claims, records, site
+from booktools import claims, site
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
 from booktools.records import HERE, Machine
 from booktools.render import page_catalogue, report_missing
-from dlperf.measurement import Measurement, format_quantity
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "⧖", NOT_RUN: "–"}
@@ -48,8 +48,13 @@ def identifier(text: object) -> nodes.inline:
 class Recording:
     """What the directives share: machines, the page's language, and where they stand."""
 
-    config: Any
-    env: BuildEnvironment
+    if TYPE_CHECKING:  # Sphinx's own base classes have these.
+
+        @property
+        def config(self) -> Any: ...
+
+        @property
+        def env(self) -> BuildEnvironment: ...
 
     @property
     def machines(self) -> list[Machine]:
@@ -129,7 +134,10 @@ class ClaimDirective(SphinxDirective, Recording):
         claim = site.state(self.env.app).claims.get(identity)
         if claim is None or identity.partition(".")[0] != self.env.docname:
             logger.warning(
-                "{claim}: there is no claim %r in chapters/claims/%s.py", identity, self.env.docname, location=self.get_location()
+                "{claim}: there is no claim %r in chapters/claims/%s.py",
+                identity,
+                self.env.docname,
+                location=self.get_location(),
             )
             return []
         self.check_keys(claim)
@@ -193,7 +201,15 @@ class ClaimTable(Recording):
     """Fills in the table of claims."""
 
     def __init__(self, app: Sphinx) -> None:
-        self.env, self.config, self.app = app.env, app.config, app
+        self.app = app
+
+    @property
+    def config(self) -> Any:
+        return self.app.config
+
+    @property
+    def env(self) -> BuildEnvironment:
+        return self.app.env
 
     def build(self, docname: str) -> nodes.Element:
         """Returns the table as the page ``docname`` shows it."""
@@ -226,9 +242,13 @@ class EnvironmentsDirective(SphinxDirective, Recording):
     )
 
     def run(self) -> list[nodes.Node]:
-        rows: list[list[Cell]] = [[self.say(label), *(self.value(m, key) for m in self.machines)] for label, key in self.ROWS]
+        rows: list[list[Cell]] = [
+            [self.say(label), *(self.value(m, key) for m in self.machines)] for label, key in self.ROWS
+        ]
         libraries: list[Cell] = [[identifier("Python, PyTorch")]]
-        libraries += [[identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines]
+        libraries += [
+            [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
+        ]
         stale: list[Cell] = [self.say("changed since")]
         stale += [[identifier(", ".join(self.changed(m)) or "–")] for m in self.machines]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
@@ -261,7 +281,9 @@ class MachineRole(SphinxRole, Recording):
         machine = next((m for m in self.machines if m.name == wanted), None)
         if machine is None:
             names = ", ".join(m.name for m in self.machines)
-            logger.warning("{machine}: no machine %r is recorded; there are: %s", wanted, names, location=self.get_location())
+            logger.warning(
+                "{machine}: no machine %r is recorded; there are: %s", wanted, names, location=self.get_location()
+            )
             return [], []
         words = self.machine_words(machine)
         report_missing(page_catalogue(self.config), self.get_location())
@@ -302,5 +324,3 @@ def setup(app: Sphinx) -> None:
     app.connect("env-purge-doc", _prepare)
     app.connect("env-updated", lambda app, env: sorted(env.booktools_lists))
     app.connect("doctree-resolved", _fill)
-
-

@@ -10,13 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from dlperf.environment import compiler, machine
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
-from booktools.notebook import KEY, Execution, cell_lines, code_cells, fingerprint, is_executed, load_execution, read_page
-from dlperf.environment import compiler, machine
+from booktools.notebook import (
+    KEY,
+    Execution,
+    cell_lines,
+    code_cells,
+    fingerprint,
+    is_executed,
+    load_execution,
+    read_page,
+)
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -107,10 +116,12 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
         client.execute()
     except CellTimeoutError:
         raise BookError(
-            f"{source}:{lines[index]}: this cell ran past its limit of {book.timeout} s (execute.timeout in _config.yml)"
+            f"{source}:{lines[index]}: this cell ran past its limit of {book.timeout} s (timeout in _config.yml)"
         ) from None
     except CellExecutionError as error:
-        raise BookError(f"{source}:{lines[index]}: this cell raised {error.ename}: {error.evalue}\n{_tail(error)}") from None
+        raise BookError(
+            f"{source}:{lines[index]}: this cell raised {error.ename}: {error.evalue}\n{_tail(error)}"
+        ) from None
     except DeadKernelError:
         raise BookError(f"{source}:{lines[index]}: the kernel died in this cell; was there memory enough?") from None
     progress.done()

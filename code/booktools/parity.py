@@ -17,7 +17,20 @@ from booktools.blocks import LINK, MATH, Block, blocks, roles, words
 from booktools.book import Book, Language
 from booktools.notebook import cell_lines, code_cells, read_page
 
-SAME_ROLES = {"glue:text", "glue", "glue:", "cite", "cite:p", "cite:t", "ref", "numref", "eq", "doc", "prf:ref", "given"}
+SAME_ROLES = {
+    "glue:text",
+    "glue",
+    "glue:",
+    "cite",
+    "cite:p",
+    "cite:t",
+    "ref",
+    "numref",
+    "eq",
+    "doc",
+    "prf:ref",
+    "given",
+}
 """Roles whose content may not differ; {given} is among them because a chosen number is the same in each language."""
 
 
@@ -40,7 +53,10 @@ def _missing(book: Book, language: Language) -> list[str]:
     have = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")}
     lacking = [f"_toc.yml: lists {page!r}, but {book.relative(book.page(language.code, page))} does not exist"
                for page in book.pages if page not in have]  # fmt: skip
-    surplus = [f"{book.relative(book.page(language.code, page))}: is not in _toc.yml" for page in sorted(have - set(book.pages))]
+    surplus = [
+        f"{book.relative(book.page(language.code, page))}: is not in _toc.yml"
+        for page in sorted(have - set(book.pages))
+    ]
     return lacking + surplus
 
 
@@ -94,9 +110,13 @@ def _pages(book: Book, ours: Path, theirs: Path, known: list[Term]) -> list[str]
 
 def _inline(a: str, b: str) -> list[tuple[str, Counter[str], Counter[str]]]:
     def marks(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-        same = Counter(f"{{{name}}}`{content.split('<')[-1].rstrip('>')}`" for name, content in roles(text) if name in SAME_ROLES)
+        same = Counter(
+            f"{{{name}}}`{content.split('<')[-1].rstrip('>')}`" for name, content in roles(text) if name in SAME_ROLES
+        )
         targets = Counter(LINK.findall(text))
-        tex = Counter(re.sub(r"\s|\\(text|mathrm)\{[^{}]*\}", "", m) for m in MATH.findall(re.sub(r"`[^`]*`", "", text)))
+        tex = Counter(
+            re.sub(r"\s|\\(text|mathrm)\{[^{}]*\}", "", m) for m in MATH.findall(re.sub(r"`[^`]*`", "", text))
+        )
         return same, targets, tex
 
     return [(n, x, y) for n, x, y in zip(("references", "links", "formulas"), marks(a), marks(b), strict=True)]

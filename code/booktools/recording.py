@@ -17,7 +17,9 @@ def record_machine(book: Book, name: str) -> None:
     Nothing of an earlier record is touched until every page has run.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) or name == HERE:
-        raise BookError(f"MACHINE={name!r}: a machine's name is lower-case letters, digits and hyphens, such as cpu-2-cores")
+        raise BookError(
+            f"MACHINE={name!r}: a machine's name is lower-case letters, digits and hyphens, such as cpu-2-cores"
+        )
     check(book)
     pages = pages_with_cells(book)
     for number, page in enumerate(pages, 1):
@@ -29,4 +31,6 @@ def record_machine(book: Book, name: str) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(book.notebooks / f"{page}.ipynb", target)
     recorded_machines(book)
-    print(f"{book.relative(folder)}: {len(pages)} page(s) recorded; look at them with make book MACHINE={name}, then commit")
+    print(
+        f"{book.relative(folder)}: {len(pages)} page(s) recorded; see them with make book MACHINE={name}, then commit"
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dlperf.plot import COLORS, INK
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 from sphinx.application import Sphinx
@@ -17,7 +18,6 @@ from sphinx.util import logging
 
 from booktools.book import Book
 from booktools.catalogue import Catalogue, catalogue
-from dlperf.plot import COLORS, INK
 
 logger = logging.getLogger(__name__)
 PYTHON = ("python", "ipython", "ipython3", "py", "python3")
@@ -78,11 +78,11 @@ class Svg:
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
         if data.mime_type != "image/svg+xml":
             return None
-        env = renderer.renderer.sphinx_env  # type: ignore[attr-defined]
+        env = renderer.renderer.sphinx_env
         labels = page_catalogue(env.config)
         picture = f'<div class="dl-figure">{themed_svg(data.string, labels)}</div>'
         report_missing(labels, (env.docname, data.line))
-        return [nodes.raw("", picture, format="html")]  # type: ignore[list-item]
+        return [nodes.raw("", picture, format="html")]
 
 
 class Html:
@@ -94,11 +94,11 @@ class Html:
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
         if data.mime_type != "text/html":
             return None
-        env = renderer.renderer.sphinx_env  # type: ignore[attr-defined]
+        env = renderer.renderer.sphinx_env
         labels = page_catalogue(env.config)
         shown = f'<div class="dl-table-box">{translate_markup(data.string, labels)}</div>'
         report_missing(labels, (env.docname, data.line))
-        return [nodes.raw("", shown, format="html")]  # type: ignore[list-item]
+        return [nodes.raw("", shown, format="html")]
 
 
 class TranslateCode(SphinxTransform):
@@ -122,12 +122,12 @@ class TranslateCode(SphinxTransform):
                 node.rawsource = text
                 node.clear()
                 node += nodes.Text(text)
-        for node in self.document.findall(nodes.inline):
-            if "pasted-text" in node["classes"]:
-                text = labels.translate(node.astext())
-                node.clear()
-                node += nodes.Text(text)
-                report_missing(labels, node)
+        for pasted in self.document.findall(nodes.inline):
+            if "pasted-text" in pasted["classes"]:
+                text = labels.translate(pasted.astext())
+                pasted.clear()
+                pasted += nodes.Text(text)
+                report_missing(labels, pasted)
 
 
 def setup(app: Sphinx) -> None:

@@ -18,12 +18,16 @@ _IS_HAN = re.compile(rf"[{_HAN}]")
 
 _SPLITTER = """
 function splitQuery(query) {
-    const runs = query.match(/[\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff]+|[\\p{Letter}\\p{Number}_]+?(?=[\\u3400-\\u9fff]|[^\\p{Letter}\\p{Number}_]|$)/gu) || [];
-    const han = /[\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff]/;
-    return runs.flatMap((run) => {
-        if (!han.test(run[0]) || run.length === 1) return [run];
-        return Array.from({length: run.length - 1}, (_, i) => run.slice(i, i + 2));
-    });
+    const han = "\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff";
+    const runs = new RegExp(`[${han}]+|[^${han}]+`, "g");
+    const terms = [];
+    for (const word of query.split(/[^\\p{Letter}\\p{Number}_]+/u)) {
+        for (const run of word.match(runs) || []) {
+            if (run.length === 1 || !run.match(`^[${han}]`)) terms.push(run);
+            else for (let i = 0; i + 1 < run.length; i++) terms.push(run.slice(i, i + 2));
+        }
+    }
+    return terms;
 }
 """
 

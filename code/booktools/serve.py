@@ -20,11 +20,20 @@ def serve(book: Book, port: int = PORT) -> None:
     """
 
     def build() -> None:
-        subprocess.run([str(Path(sys.executable).with_name("jupyter-book")), "build", str(book.root), "-q"], cwd=book.root)
+        subprocess.run(
+            [str(Path(sys.executable).with_name("jupyter-book")), "build", str(book.root), "-q"], cwd=book.root
+        )
 
     build()
     server = Server()
-    for pattern in ("chapters/**/*", "code/**/*.py", "code/booktools/theme/**/*", "_config.yml", "_toc.yml", "records/**/*"):
+    for pattern in (
+        "chapters/**/*",
+        "code/**/*.py",
+        "code/booktools/theme/**/*",
+        "_config.yml",
+        "_toc.yml",
+        "records/**/*",
+    ):
         server.watch(str(book.root / pattern), build, delay=1)
     print(f"the site: http://127.0.0.1:{port}/  (stop with Ctrl-C)")
     server.serve(root=str(book.build / "html"), port=port, host="127.0.0.1", open_url_delay=None)

@@ -82,7 +82,9 @@ def preflight(book: Book) -> None:
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise BookError(f"{folder}: cannot be written ({error.strerror}); make it a folder that this user may write") from None
+        raise BookError(
+            f"{folder}: cannot be written ({error.strerror}); make it a folder that this user may write"
+        ) from None
     free = shutil.disk_usage(folder).free
     if free < ROOM:
         raise BookError(f"{folder}: only {free / 2**20:.0f} MiB are free, a build needs {ROOM / 2**20:.0f}")
@@ -127,7 +129,9 @@ def _log_stale(current: State) -> None:
     for machine in current.machines:
         for page, done in machine.executions.items():
             if done.stale:
-                logger.info("records/%s/%s.ipynb is stale; changed since: %s", machine.name, page, ", ".join(done.stale))
+                logger.info(
+                    "records/%s/%s.ipynb is stale; changed since: %s", machine.name, page, ", ".join(done.stale)
+                )
 
 
 def _tools_hash() -> str:
@@ -181,7 +185,9 @@ class MarkStale(SphinxTransform):
         text = say("This record is stale: it was measured before these changed.")
         names = nodes.inline("", " " + ", ".join(done.stale), translate="no")
         title = nodes.title("", say("stale"))
-        section.insert(1, nodes.admonition("", title, nodes.paragraph("", text, names), classes=["warning", "dl-stale-page"]))
+        section.insert(
+            1, nodes.admonition("", title, nodes.paragraph("", text, names), classes=["warning", "dl-stale-page"])
+        )
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:
@@ -214,9 +220,18 @@ def build_language(book: Book, code: str, fresh: bool = False) -> int:
     from jupyter_book.sphinx import build_sphinx
 
     language = next(x for x in book.languages if x.code == code)
-    overrides = {"language": language.sphinx, "external_toc_path": str(book.root / "_toc.yml"), "latex_individualpages": False}
+    overrides = {
+        "language": language.sphinx,
+        "external_toc_path": str(book.root / "_toc.yml"),
+        "latex_individualpages": False,
+    }
     result = build_sphinx(
-        book.root, book.build / "html", path_config=book.root / "_config.yml", noconfig=True, confoverrides=overrides, freshenv=fresh
+        book.root,
+        book.build / "html",
+        path_config=book.root / "_config.yml",
+        noconfig=True,
+        confoverrides=overrides,
+        freshenv=fresh,
     )
     return 1 if isinstance(result, Exception) else int(result)
 

@@ -33,6 +33,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
 
 
 def _round(value: float, digits: int) -> str:
+    value = float(f"{value:.{digits}g}") if abs(value) < 10**digits else value
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
     return f"{round(value, decimals):.{decimals}f}" if abs(value) < 10**digits else f"{value:,.0f}"
 

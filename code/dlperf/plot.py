@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from cycler import cycler
 
 from dlperf.measurement import Measurement
 
@@ -18,10 +19,10 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK = "#000000"
 """Text, axes and frames: the site shows it in the page's own text colour."""
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dlperf",
-    "axes.prop_cycle": mpl.cycler(color=COLORS),
+    "axes.prop_cycle": cycler(color=COLORS),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -35,7 +36,7 @@ _STYLE = {
 }
 
 
-def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int = 1, **options):
+def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int = 1, **options: Any) -> Any:
     """Returns ``(figure, axes)`` in the book's style; sizes are in inches on paper, scaled on screen.
 
     Labels are plain English and short: each is translated when a page is rendered.

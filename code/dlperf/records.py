@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 from dlperf.environment import environment
@@ -19,7 +20,9 @@ PREFIX = "application/papermill.record/"
 def svg(figure: Any) -> str:
     """Returns a matplotlib figure as SVG whose text stays text, without date or creator."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None})
+    figure.savefig(
+        buffer, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None}
+    )
     return buffer.getvalue()
 
 
@@ -29,7 +32,7 @@ def bundle(key: str, value: Any, unit: str = "1") -> dict[str, dict[str, Any]]:
     ``key.iqr`` is the spread, ``key.percent`` the median of a pure number as a percentage.
     """
     if isinstance(value, Measurement):
-        data = {"key": key, "kind": "measurement", "measurement": value.to_json()}
+        data: dict[str, Any] = {"key": key, "kind": "measurement", "measurement": value.to_json()}
         derived = {f"{key}.iqr": _text(format_quantity(value.iqr, value.unit, 2))}
         if value.unit == "1":
             derived |= _percentages(key, value.median)
@@ -65,12 +68,8 @@ def record(key: str, value: Any, unit: str = "1") -> None:
     if not page or not name:
         raise ValueError(f"a record's key is page.name, such as async.enqueue; got {key!r}")
     bundles = bundle(key, value, unit)
-    try:
-        from IPython import get_ipython  # type: ignore[attr-defined]
-        from IPython.display import display
-    except ImportError:
-        get_ipython = lambda: None  # noqa: E731
-    if get_ipython() is None:
+    display = _notebook_display()
+    if display is None:
         print(json.dumps({key: bundles[key].get("text/plain", type(value).__name__)}, ensure_ascii=False))
         return
     for name, data in bundles.items():
@@ -80,3 +79,13 @@ def record(key: str, value: Any, unit: str = "1") -> None:
         import matplotlib.pyplot as plt
 
         plt.close(value)
+
+
+def _notebook_display() -> Callable[..., object] | None:
+    """Returns what shows output in a notebook; None in a script, where IPython need not be installed."""
+    try:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        return None
+    return display if get_ipython() is not None else None

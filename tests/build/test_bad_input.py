@@ -1,0 +1,171 @@
+"""What bad input gets: a message that names file and line or key, at once, and the last site untouched."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from booktools.book import Book
+
+from tests.conftest import build, copy_tiny_book, edit, edit_both
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """The tiny book, built, with a record."""
+    book = copy_tiny_book(tmp_path_factory.mktemp("good") / "book")
+    assert build(book).returncode == 0
+    (book.records / "named").mkdir(parents=True)
+    shutil.copy(book.notebooks / "tiny.ipynb", book.records / "named")
+    return book
+
+
+@pytest.fixture
+def book(good: Book, tmp_path: Path) -> Book:
+    """A copy of the built book, free to spoil."""
+    shutil.copytree(good.root, tmp_path / "book")
+    return Book(tmp_path / "book")
+
+
+def site(book: Book) -> dict[str, bytes]:
+    """Returns every file of the published site."""
+    html = book.build / "html"
+    return {str(p.relative_to(html)): p.read_bytes() for p in html.rglob("*") if p.is_file()}
+
+
+def cell_raises(book: Book) -> None:
+    edit_both(book, "tiny", "1 + 2", "1 / 0")
+
+
+def cell_runs_too_long(book: Book) -> None:
+    edit(book.root / "_config.yml", "timeout: 300", "timeout: 2")
+    edit_both(book, "tiny", "1 + 2", "import time; time.sleep(60)")
+
+
+def cell_is_not_python(book: Book) -> None:
+    edit_both(book, "tiny", "1 + 2", "1 +")
+
+
+def page_is_missing_in_one_language(book: Book) -> None:
+    book.page("zh", "tiny").unlink()
+
+
+def page_of_the_toc_does_not_exist(book: Book) -> None:
+    edit(book.root / "_toc.yml", "- file: tiny", "- file: tinny")
+
+
+def cells_differ(book: Book) -> None:
+    edit(book.page("zh", "tiny"), "1 + 2", "1 + 4")
+
+
+def label_is_not_translated(book: Book) -> None:
+    edit_both(book, "tiny", "number of threads", "number of sheep")
+
+
+def glue_key_is_unknown(book: Book) -> None:
+    edit_both(book, "tiny", "{glue:text}`tiny.sum.iqr`", "{glue:text}`tiny.sun`")
+
+
+def machines_key_is_unknown(book: Book) -> None:
+    edit_both(book, "tiny", "{machines} tiny.sum", "{machines} tiny.sun")
+
+
+def claim_is_unknown(book: Book) -> None:
+    edit_both(book, "tiny", "{claim} tiny.positive", "{claim} tiny.negative")
+
+
+def claim_reads_an_unknown_key(book: Book) -> None:
+    edit(book.chapters / "claims" / "tiny.py", '("tiny.sum",)', '("tiny.sun",)')
+
+
+def number_is_naked(book: Book) -> None:
+    edit(book.page("en", "tiny"), "Like this.", "It is 3.5 times faster.")
+
+
+def record_is_cut_off(book: Book) -> None:
+    path = book.records / "named" / "tiny.ipynb"
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+def record_is_corrupt(book: Book) -> None:
+    edit(book.records / "named" / "tiny.ipynb", '"samples": [', '"simples": [')
+
+
+BAD = (
+    (cell_raises, r"chapters/en/tiny\.md:\d+: this cell raised ZeroDivisionError"),
+    (cell_runs_too_long, r"chapters/en/tiny\.md:\d+: this cell ran past its limit of 2 s"),
+    (cell_is_not_python, r"chapters/en/tiny\.md: line \d+: this cell is not Python"),
+    (page_is_missing_in_one_language, r"_toc\.yml: lists 'tiny', but chapters/zh/tiny\.md does not exist"),
+    (page_of_the_toc_does_not_exist, r"_toc\.yml: lists 'tinny', but chapters/en/tinny\.md does not exist"),
+    (cells_differ, r"chapters/zh/tiny\.md:\d+: cell 2 differs from chapters/en/tiny\.md:\d+"),
+    (label_is_not_translated, r"chapters/zh/tiny\.md:\d+: .*labels\.zh\.po has no translation of 'number of sheep'"),
+    (glue_key_is_unknown, r"chapters/en/tiny\.md:\d+: .*'tiny\.sun'"),
+    (machines_key_is_unknown, r"chapters/en/tiny\.md:\d+: .*no machine has a record 'tiny\.sun'"),
+    (claim_is_unknown, r"chapters/en/tiny\.md:\d+: .*there is no claim 'tiny\.negative'"),
+    (claim_reads_an_unknown_key, r"chapters/en/tiny\.md:\d+: .*tiny\.positive: no machine has a record 'tiny\.sun'"),
+    (number_is_naked, r"chapters/en/tiny\.md:\d+: naked number '3\.5 times'"),
+    (record_is_cut_off, r"records/named/tiny\.ipynb: this record is corrupt or cut off"),
+    (record_is_corrupt, r"records/named/tiny\.ipynb: .*'tiny\.sum' is corrupt"),
+)
+
+
+@pytest.mark.parametrize(("spoil", "message"), BAD, ids=[spoil.__name__ for spoil, _ in BAD])
+def test_bad_input(book: Book, spoil: Callable[[Book], None], message: str) -> None:
+    before = site(book)
+    spoil(book)
+    done = build(book)
+    assert done.returncode != 0, done.stdout
+    assert re.search(message, done.stdout), done.stdout
+    assert "jupyter_book/cli" not in done.stdout  # No traceback of the tools; the cell's own is wanted.
+    assert site(book) == before
+
+
+def test_an_error_is_not_forgotten_by_the_next_run(book: Book) -> None:
+    glue_key_is_unknown(book)
+    first, second = build(book), build(book)
+    assert first.returncode != 0
+    assert second.returncode != 0
+    assert "tiny.sun" in second.stdout
+
+
+def test_a_machine_without_a_compiler(book: Book, tmp_path: Path) -> None:
+    cell_raises(book)  # Something to execute; the compiler is looked for first.
+    done = build(book, PATH=str(tmp_path), CXX="")
+    assert done.returncode != 0
+    assert "no C++ compiler was found" in done.stdout
+    assert "ZeroDivisionError" not in done.stdout
+
+
+def test_build_folder_that_is_a_file(tiny: Book) -> None:
+    tiny.build.write_text("in the way")
+    done = build(tiny)
+    assert done.returncode != 0
+    assert str(tiny.build) in done.stdout
+
+
+def in_mounted_build(book: Book, options: str) -> subprocess.CompletedProcess[str]:
+    """Builds the book with `_build` on a file system of its own, in a namespace that ends with the build."""
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    script = f"mkdir -p _build && mount -t tmpfs -o {options} none _build && {jupyter_book} build ."
+    return subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        cwd=book.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "MACHINE": ""},
+    )  # fmt: skip
+
+
+def test_build_folder_that_is_full(tiny: Book) -> None:
+    done = in_mounted_build(tiny, "size=1m")
+    assert done.returncode != 0
+    assert re.search(r"_build: only \d+ MiB are free, a build needs \d+", done.stdout), done.stdout
+
+
+def test_build_folder_that_is_read_only(tiny: Book) -> None:
+    done = in_mounted_build(tiny, "ro,size=1m")
+    assert done.returncode != 0
+    assert "_build: cannot be written (Read-only file system)" in done.stdout, done.stdout

@@ -1,0 +1,141 @@
+"""What `jupyter-book build .` makes of the tiny book, run as a user runs it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from booktools.book import Book
+from booktools.records import read_records
+
+from tests.conftest import build, copy_tiny_book, edit, edit_both
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """The tiny book, built once from nothing; tests that change it copy it first."""
+    book = copy_tiny_book(tmp_path_factory.mktemp("built") / "book")
+    done = build(book)
+    assert done.returncode == 0, done.stdout
+    return book
+
+
+@pytest.fixture
+def copy(built: Book, tmp_path: Path) -> Book:
+    """A copy of the built book, free to change; times are kept so that Sphinx sees nothing new."""
+    shutil.copytree(built.root, tmp_path / "book")
+    return Book(tmp_path / "book")
+
+
+def page(book: Book, name: str) -> str:
+    return (book.build / "html" / name).read_text(encoding="utf-8")
+
+
+def executed(book: Book) -> dict[str, int]:
+    return {p.stem: p.stat().st_mtime_ns for p in book.notebooks.glob("*.ipynb")}
+
+
+def test_english_stands_at_the_root_and_chinese_below(built: Book) -> None:
+    assert re.search(r'<html[^>]* lang="en"', page(built, "tiny.html"))
+    assert re.search(r'<html[^>]* lang="zh-CN"', page(built, "zh/tiny.html"))
+    assert "小小一章" in page(built, "zh/tiny.html")
+
+
+def test_both_languages_show_one_execution(built: Book) -> None:
+    notebook = nbformat.read(built.notebooks / "tiny.ipynb", as_version=4)
+    shown = str(read_records(notebook, "tiny")["tiny.sum"]["value"])
+    for name in ("tiny.html", "zh/tiny.html"):
+        assert shown in page(built, name)
+
+
+def test_labels_tables_comments_and_outputs_are_chinese(built: Book) -> None:
+    text = page(built, "zh/tiny.html")
+    for chinese in ("线程数", "时间（µs）", "中位数", "测量求和的时间", "求和：", "本次构建", "成立"):
+        assert chinese in text
+    for english in (">number of threads<", "# Time a sum.", "this build"):
+        assert english in page(built, "tiny.html")
+        assert english not in text
+
+
+def test_figures_take_the_page_s_colours(built: Book) -> None:
+    svg = re.search(r"<svg.*?</svg>", page(built, "tiny.html"), re.S)
+    assert svg
+    assert "var(--dl-series-1" in svg[0]
+    assert "currentColor" in svg[0]
+    assert "#000000" not in svg[0]
+
+
+def test_a_second_build_executes_nothing(copy: Book) -> None:
+    before = executed(copy)
+    done = build(copy)
+    assert done.returncode == 0, done.stdout
+    assert executed(copy) == before
+    assert "executing" not in done.stdout
+
+
+def test_a_word_of_prose_executes_nothing_and_shows(copy: Book) -> None:
+    before = executed(copy)
+    edit(copy.page("en", "tiny"), "Like this.", "Like that.")
+    assert build(copy).returncode == 0
+    assert executed(copy) == before
+    assert "Like that." in page(copy, "tiny.html")
+
+
+def test_a_changed_cell_executes_its_page(copy: Book) -> None:
+    before = executed(copy)
+    edit_both(copy, "tiny", "1 + 2", "1 + 3")
+    assert build(copy).returncode == 0
+    assert executed(copy) != before
+
+
+def test_a_language_is_a_folder_a_catalogue_and_a_line(tiny: Book) -> None:
+    third = tiny.chapters / "en-x-third"
+    shutil.copytree(tiny.chapters / "zh", tiny.chapters / "zz")
+    shutil.copy(tiny.chapters / "labels.zh.po", tiny.chapters / "labels.zz.po")
+    line = "      - { code: zh, sphinx: zh_CN, html: zh-CN, name: 中文 }\n"
+    edit(tiny.root / "_config.yml", line, line + "      - { code: zz, sphinx: zh_TW, html: zh-TW, name: 第三 }\n")
+    assert not third.exists()
+    done = build(tiny)
+    assert done.returncode == 0, done.stdout
+    assert "小小一章" in page(tiny, "zz/tiny.html")
+
+
+def record(book: Book, name: str = "named") -> Path:
+    """Keeps this machine's execution as a record, as make record does at its end."""
+    target = book.records / name / "tiny.ipynb"
+    target.parent.mkdir(parents=True)
+    shutil.copy(book.notebooks / "tiny.ipynb", target)
+    return target
+
+
+def test_an_edition_is_built_from_a_record_without_executing(copy: Book) -> None:
+    record(copy)
+    shutil.rmtree(copy.notebooks)
+    done = build(copy, MACHINE="named")
+    assert done.returncode == 0, done.stdout
+    assert not copy.notebooks.exists()
+    assert "named" in page(copy, "tiny.html")
+    assert "this build" not in page(copy, "tiny.html")
+    assert "dl-stale" not in page(copy, "tiny.html")
+
+
+def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book) -> None:
+    record(copy)
+    edit_both(copy, "tiny", "1 + 2", "1 + 3")
+    done = build(copy, MACHINE="named")
+    assert done.returncode == 0, done.stdout
+    assert "records/named/tiny.ipynb is stale; changed since: cells" in done.stdout
+    for name, stale, held in (("tiny.html", "stale", "held"), ("zh/tiny.html", "已过时", "成立")):
+        assert "dl-stale-page" in page(copy, name)
+        assert f"<strong>{stale}</strong>" in page(copy, name)
+        assert f"<strong>{held}</strong>" not in page(copy, name)
+
+
+def test_an_unknown_edition_names_those_there_are(copy: Book) -> None:
+    record(copy)
+    done = build(copy, MACHINE="nowhere")
+    assert done.returncode != 0
+    assert "MACHINE=nowhere: no such machine under records/; there are: named" in done.stdout

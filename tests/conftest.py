@@ -1,0 +1,64 @@
+"""The tiny book of `tests/book`, ready to build anywhere, and what runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from booktools.book import Book
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def copy_tiny_book(folder: Path) -> Book:
+    """Writes the tiny book into ``folder``, with the real configuration, terms and catalogue."""
+    shutil.copytree(ROOT / "tests" / "book", folder, dirs_exist_ok=True)
+    for name in ("_config.yml", "requirements.txt"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copy(ROOT / "chapters" / "terms.csv", folder / "chapters")
+    extra = folder / "chapters" / "labels.zh.extra.po"
+    labels = (ROOT / "chapters" / "labels.zh.po").read_text(encoding="utf-8") + extra.read_text(encoding="utf-8")
+    (folder / "chapters" / "labels.zh.po").write_text(labels, encoding="utf-8")
+    extra.unlink()
+    return Book(folder)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Book:
+    """A fresh copy of the tiny book."""
+    return copy_tiny_book(tmp_path / "book")
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replaces ``old``, which must be there, in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path} does not hold {old!r}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def edit_both(book: Book, page: str, old: str, new: str) -> None:
+    """Makes the same edit in a page of every language."""
+    for language in book.languages:
+        edit(book.page(language.code, page), old, new)
+
+
+def build(book: Book, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs ``jupyter-book build .`` as a user would, in the book's folder."""
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", *arguments]
+    clean = {key: value for key, value in os.environ.items() if key != "MACHINE"}
+    return subprocess.run(
+        command,
+        cwd=book.root,
+        env={**clean, **environment},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+Build = Callable[..., subprocess.CompletedProcess[str]]

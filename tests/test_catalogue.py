@@ -1,0 +1,121 @@
+"""Labels, outputs and comments in another language: numbers stay, code stays, nothing is left out unnoticed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from booktools.book import BookError
+from booktools.catalogue import Catalogue, has_words
+from booktools.render import themed_svg, translate_markup
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Catalogue:
+    path = tmp_path / "labels.po"
+    entries = {
+        "# threads": "#个线程",
+        "# of # samples": "#个（共#个样本）",
+        "time (µs)": "时间（µs）",
+        "Times a sum.": "测量求和的时间。",
+        "Second paragraph that runs over two lines.": "第二段，原文占两行。",
+        "why": "原因",
+        "sum: # sec": "求和：#秒",
+    }
+    body = "".join(f'msgid "{key}"\nmsgstr "{value}"\n\n' for key, value in entries.items())
+    path.write_text('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n' + body, encoding="utf-8")
+    return Catalogue(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["3.2 ms", "1.5e-6", "12 GB/s", "float32", "torch.compile(f)", "x", "10⁻³", "512 × 512", "n=30", "", "±0.3"]
+)
+def test_numbers_units_and_identifiers_pass_through(labels: Catalogue, text: str) -> None:
+    assert labels.translate(text) == text
+    assert not labels.missing
+
+
+@pytest.mark.parametrize("text", ["median", "8 threads", "time (s)", "a word"])
+def test_words_do_not(text: str) -> None:
+    assert has_words(text)
+
+
+def test_numbers_stand_where_the_translation_puts_them(labels: Catalogue) -> None:
+    assert labels.translate("8 threads") == "8个线程"
+    assert labels.translate(" 3 of 1,000 samples ") == " 3个（共1,000个样本） "
+
+
+def test_what_is_missing_is_noted_once_as_a_template(labels: Catalogue) -> None:
+    assert labels.translate("7 sheep") == "7 sheep"
+    assert labels.translate("9 sheep") == "9 sheep"
+    assert list(labels.missing) == ["# sheep"]
+
+
+def test_printed_lines_are_translated_one_by_one(labels: Catalogue) -> None:
+    assert labels.translate_lines("sum: 0.1234 sec\n42\n") == "求和：0.1234秒\n42\n"
+
+
+CODE = '''def f(x):
+    """Times a sum.
+
+    Second paragraph that
+    runs over two lines.
+    """
+    s = "# why is not a comment here"
+    return x  # why
+'''
+
+
+def test_comments_and_docstrings_change_and_code_does_not(labels: Catalogue) -> None:
+    shown = labels.translate_code(CODE)
+    assert not labels.missing
+    assert '"""测量求和的时间。' in shown
+    assert "    第二段，原文占两行。" in shown
+    assert "return x  # 原因" in shown
+
+    def strip(source: str) -> str:
+        tree = ast.parse(source)
+        tree.body[0].body.pop(0)  # type: ignore[attr-defined]
+        return ast.dump(tree)
+
+    assert strip(shown) == strip(CODE)
+
+
+def test_code_that_is_no_python_is_left_alone(labels: Catalogue) -> None:
+    assert labels.translate_code("for (") == "for ("
+
+
+def test_markup_keeps_its_tags_and_code(labels: Catalogue) -> None:
+    assert (
+        translate_markup("<td>8 threads</td><code>8 threads</code>", labels) == "<td>8个线程</td><code>8 threads</code>"
+    )
+
+
+def test_figures_are_translated_themed_and_have_ids_of_their_own(labels: Catalogue) -> None:
+    from dlperf.plot import figure
+    from dlperf.records import svg
+
+    pictures = []
+    for height in (1, 2):
+        fig, ax = figure()
+        ax.plot([1, height])
+        ax.set_xlabel("time (µs)")
+        pictures.append(themed_svg(svg(fig), labels))
+    import re
+
+    ids = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in pictures]
+    assert "时间（µs）" in pictures[0]
+    assert "time" not in re.sub(r"<style.*?</style>", "", pictures[0], flags=re.S)
+    assert ids[0].isdisjoint(ids[1])
+    for picture, known in zip(pictures, ids, strict=True):
+        assert set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture))
+        assert {a or b for a, b in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture)} <= known
+
+
+def test_a_catalogue_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="none"):
+        Catalogue(tmp_path / "none.po")
+    (tmp_path / "bad.po").write_text('msgid "a"\nmsgstr "b"\nnot gettext\n', encoding="utf-8")
+    with pytest.raises(BookError, match="bad"):
+        Catalogue(tmp_path / "bad.po")

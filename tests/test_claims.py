@@ -1,0 +1,96 @@
+"""Claims: verdicts by hand-made machines, and every claim of the book on every committed record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+import pytest
+from booktools.book import Book, BookError
+from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, all_claims, judge
+from booktools.notebook import Execution
+from booktools.records import Machine, read_records, recorded_machines
+from dlperf.measurement import Measurement
+from dlperf.records import PREFIX, bundle
+
+from tests.conftest import ROOT
+
+BOOK = Book(ROOT)
+
+
+def executed(records: dict[str, Any], environment: dict[str, Any]) -> nbformat.NotebookNode:
+    """Returns a notebook whose one cell recorded these values."""
+    outputs = []
+    for key, value in records.items():
+        for name, data in bundle(key, value).items():
+            prefixed = {PREFIX + mime: content for mime, content in data.items()}
+            meta = {"scrapbook": {"name": name, "mime_prefix": PREFIX}}
+            outputs.append(nbformat.v4.new_output("display_data", data=prefixed, metadata=meta))
+    cell = nbformat.v4.new_code_cell("…", outputs=outputs, execution_count=1)
+    return nbformat.v4.new_notebook(cells=[cell], metadata={"dlperf": {"environment": environment}})
+
+
+def machine(records: dict[str, Any], stale: tuple[str, ...] = (), **environment: Any) -> Machine:
+    notebook = executed(records, {"cpu": "x", "cores": 2, "gpus": [], **environment})
+    return Machine("m", {"p": Execution(notebook, stale)})
+
+
+FASTER = Claim("p.faster", ("p.a", "p.b"), lambda r: r["p.a"].median < r["p.b"])
+
+
+def test_records_travel_through_a_notebook() -> None:
+    m = Measurement((1.0, 2.0, 4.0), "s", "words")
+    notebook = executed({"p.a": m, "p.b": 3}, {"cpu": "x"})
+    found = read_records(notebook, "p.ipynb")
+    assert found["p.a"]["value"] == m
+    assert found["p.b"]["value"] == 3
+    assert set(found) == {"p.a", "p.b"}
+
+
+@pytest.mark.parametrize(("limit", "outcome"), [(3.0, HELD), (1.0, FAILED)])
+def test_a_claim_is_what_its_predicate_says(limit: float, outcome: str) -> None:
+    assert judge(FASTER, machine({"p.a": Measurement((2.0,)), "p.b": limit})).outcome == outcome
+
+
+def test_a_stale_record_proves_nothing() -> None:
+    verdict = judge(FASTER, machine({"p.a": Measurement((2.0,)), "p.b": 3.0}, stale=("dlperf.timing",)))
+    assert verdict.outcome == STALE
+    assert verdict.lacking == ("dlperf.timing",)
+
+
+def test_without_the_hardware_or_the_record_nothing_is_said() -> None:
+    needy = Claim("p.gpu", ("p.a",), lambda r: True, needs=("cuda", "devices>=2"))
+    assert judge(needy, machine({})).lacking == ("cuda", "devices>=2")
+    assert judge(needy, machine({"p.a": 1.0}, gpus=["one", "two"])).outcome == HELD
+    assert judge(FASTER, machine({"p.b": 1.0})).lacking == ("p.a",)
+    assert judge(FASTER, machine({"p.b": 1.0})).outcome == NOT_RUN
+
+
+def test_an_unknown_need_is_refused() -> None:
+    with pytest.raises(BookError, match="'quantum'"):
+        machine({}).has("quantum")
+
+
+def test_there_is_a_record_for_every_chapter() -> None:
+    machines = recorded_machines(BOOK)
+    assert machines
+    from booktools.execute import pages_with_cells
+
+    for recorded in machines:
+        assert set(recorded.executions) == set(pages_with_cells(BOOK)), recorded.name
+
+
+CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded in recorded_machines(BOOK)]
+
+
+@pytest.mark.parametrize(("claim", "recorded"), CASES, ids=[f"{c.id}@{m.name}" for c, m in CASES])
+def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> None:
+    """A claim that fails on a machine must say so beforehand, and must then really fail."""
+    verdict = judge(claim, recorded)
+    lacking_hardware = [need for need in claim.needs if not recorded.has(need)]
+    if lacking_hardware:
+        assert verdict.outcome == NOT_RUN
+    elif recorded.name in claim.fails_on:
+        assert verdict.outcome == FAILED
+    else:
+        assert verdict.outcome == HELD, f"{verdict.outcome}: {', '.join(verdict.lacking)}"

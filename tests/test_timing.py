@@ -1,0 +1,105 @@
+"""The clock: what it counts, what it waits for, what it warns of."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+
+import pytest
+import torch
+from dlperf import timing
+from dlperf.device import synchronize, try_all_gpus, try_gpu
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.timing import Benchmark, SpreadWarning, compare, measure
+
+
+def test_benchmark_prints_what_textbook_readers_know(capsys: pytest.CaptureFixture[str]) -> None:
+    with Benchmark("sleep") as clock:
+        time.sleep(0.02)
+    assert re.fullmatch(r"sleep: \d+\.\d{4} sec\n", capsys.readouterr().out)
+    assert clock.seconds >= 0.02
+
+
+def test_benchmark_says_nothing_of_a_block_that_raised(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError), Benchmark("oops"):
+        1 / 0  # noqa: B018
+    assert capsys.readouterr().out == ""
+
+
+def test_benchmark_waits_only_where_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[object] = []
+    monkeypatch.setattr(timing, "synchronize", lambda *devices: waited.append(devices))
+    with Benchmark("naive"):
+        pass
+    assert waited == []
+    with Benchmark("right", sync="cpu"):
+        pass
+    assert waited == [("cpu",), ("cpu",)]
+
+
+def test_a_sleep_is_measured_no_shorter_than_it_is() -> None:
+    m = measure(lambda: time.sleep(0.005), "sleep", repeats=5)
+    assert m.unit == "s"
+    assert min(m.samples) >= 0.005
+    assert len(m.samples) == 5
+
+
+def test_cheap_calls_are_measured_in_blocks() -> None:
+    assert measure(lambda: None, repeats=3).calls_per_sample >= 100
+
+
+def test_sides_are_taken_in_turn() -> None:
+    order: list[str] = []
+
+    def call(name: str) -> None:
+        order.append(name)
+        time.sleep(0.02)
+
+    compare({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=4)
+    assert order[-8:] == ["a", "b"] * 4
+
+
+def test_max_seconds_ends_after_the_turn_in_progress() -> None:
+    both = compare({"a": lambda: time.sleep(0.02), "b": lambda: time.sleep(0.02)}, repeats=1000, max_seconds=0.1)
+    assert len(both["a"].samples) == len(both["b"].samples) < 20
+
+
+def test_a_wide_spread_is_warned_of() -> None:
+    with pytest.warns(SpreadWarning, match="spreads widely"):
+        timing._checked(Measurement((1.0, 1.0, 2.0, 2.0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        timing._checked(Measurement((1.0, 1.01, 1.02)))
+
+
+def test_threads_are_set_while_measuring_and_put_back() -> None:
+    before = torch.get_num_threads()
+    seen: list[int] = []
+    m = measure(lambda: seen.append(torch.get_num_threads()), repeats=2, num_threads=1)
+    assert set(seen[-2:]) == {1}
+    assert torch.get_num_threads() == before
+    assert m.environment["threads"] == 1
+
+
+def test_what_cannot_be_called_is_named() -> None:
+    with pytest.raises(TypeError, match="got Tensor; wrap it in a lambda"):
+        measure(torch.ones(1))  # type: ignore[arg-type]
+
+
+def test_environment_says_what_and_when() -> None:
+    here = environment()
+    assert here["torch"] == torch.__version__
+    assert int(str(here["cores"])) >= 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(here["date"]))
+
+
+def test_there_is_always_a_device() -> None:
+    devices = try_all_gpus()
+    assert devices
+    assert try_gpu(0) == devices[0]
+    assert try_gpu(10_000) == torch.device("cpu")
+    with pytest.raises(ValueError, match="-1"):
+        try_gpu(-1)
+    synchronize(*devices)
