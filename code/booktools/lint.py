@@ -14,13 +14,13 @@ from booktools.book import Book
 _UNIT = (
     r"%|％|‰|×(?!\s*[\d(])|[kKMGT]?i?B/s|[kKMGT]iB|[kKMGTP]B|[kMGTP]?FLOPS?(?:/s)?|"
     r"[kMGT]?bit/s|[KMGT]bps|[KMGT]?Hz|[mµun]?s(?:ec)?|min|"
-    r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|times|percent(?:age points)?|fold|"
+    r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|times|percent|fold|"
     r"毫秒|微秒|纳秒|秒|分钟|小时|天|倍|成(?!立)|个百分点"
 )
 _NUMBER = r"\d[\d,. ]*(?:\s?(?:×|x)\s?10\^?[-−\d{}]+)?"
 NAKED = re.compile(rf"(?<![A-Za-z0-9_.]){_NUMBER}[\s~-]?(?:{_UNIT})(?![A-Za-z])")
 IN_WORDS = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|hundred|thousand|million)(?:[- ]times|[- ]?fold)\b|"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twenty|hundred|thousand|million)(?:[- ]times|[- ]?fold)\b|"
     r"\btwice as\b|\bhalf as\b|\b(?:two|three|ten) (?:seconds|milliseconds|microseconds|minutes|hours)\b|"
     r"[两二三四五六七八九十百千万]+(?:倍|毫秒|微秒|秒|分钟|小时)|百分之|[两三四五六七八九]成(?!立)",
     re.I,

@@ -31,7 +31,7 @@ SAME_ROLES = {
     "prf:ref",
     "given",
 }
-"""Roles whose content may not differ; {given} is among them because a chosen number is the same in each language."""
+"""Roles whose content may not differ; of {given}, only the digits count, for its unit may be a word."""
 
 
 def problems(book: Book) -> list[str]:
@@ -110,16 +110,22 @@ def _pages(book: Book, ours: Path, theirs: Path, known: list[Term]) -> list[str]
 
 def _inline(a: str, b: str) -> list[tuple[str, Counter[str], Counter[str]]]:
     def marks(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-        same = Counter(
-            f"{{{name}}}`{content.split('<')[-1].rstrip('>')}`" for name, content in roles(text) if name in SAME_ROLES
-        )
-        targets = Counter(LINK.findall(text))
-        tex = Counter(
-            re.sub(r"\s|\\(text|mathrm)\{[^{}]*\}", "", m) for m in MATH.findall(re.sub(r"`[^`]*`", "", text))
-        )
-        return same, targets, tex
+        same = Counter(_mark(name, content) for name, content in roles(text) if name in SAME_ROLES)
+        formulas = MATH.findall(re.sub(r"`[^`]*`", "", text))
+        # A formula may be named once more in one language: its presence counts, not how often.
+        return same, Counter(LINK.findall(text)), Counter({_bare(formula) for formula in formulas})
 
     return [(n, x, y) for n, x, y in zip(("references", "links", "formulas"), marks(a), marks(b), strict=True)]
+
+
+def _mark(name: str, content: str) -> str:
+    if name == "given":
+        return "{given} " + " ".join(re.findall(r"\d[\d.,]*", content))
+    return f"{{{name}}}`{content.split('<')[-1].rstrip('>')}`"
+
+
+def _bare(formula: str) -> str:
+    return re.sub(r"\s|\\[,;: ]|\\(text|mathrm)\{[^{}]*\}", "", formula)
 
 
 def _list(counter: Counter[str]) -> str:
