@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -62,8 +63,12 @@ def in_fresh_process(expression: str, **environ: str) -> Any:
     return json.loads(done.stdout)
 
 
-def fresh_processes(processes: int = 5, calls: int = 30, device: torch.device | str = "cpu") -> list[list[float]]:
-    """Returns, for each of several new Python processes, the times of its first ``calls`` calls in seconds.
+def fresh_processes(
+    processes: int = 5,
+    calls: int = 30,
+    device: torch.device | str = "cpu",
+) -> list[list[float]]:
+    """Returns, for each of several new processes, the seconds of its first calls.
 
     A first call happens once in a process, so its distribution needs several processes.
     """
@@ -95,9 +100,12 @@ def queue_and_wait(device: torch.device | str) -> tuple[Callable[[Callable[[], o
 
 
 def stopped_early(
-    device: torch.device | str, products: int = 8, n: int = 512, repeats: int = 30
+    device: torch.device | str,
+    products: int = 8,
+    n: int = 512,
+    repeats: int = 30,
 ) -> tuple[Measurement, Measurement]:
-    """Returns two times of the same calls in seconds: clock stopped at the return, and at the end of the work.
+    """Returns the seconds of the same calls until they returned, and until they were done.
 
     Each sample covers ``products`` matrix products of size ``n``.
     """
@@ -185,11 +193,18 @@ def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, M
     return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
 
 
-def keep_records(calls: int = 400, per_call: int = 150) -> tuple[list[float], list[bool]]:
-    """Returns the time of each call in seconds, and whether Python collected garbage during it.
+def page_faults(fn: Callable[[], object]) -> int:
+    """Returns how often the operating system had to supply a page of memory during one call of ``fn``."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    fn()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
-    A call makes ``per_call`` small lists and keeps them, as a log of a training run does. The
-    collector runs whenever enough new objects have piled up, inside whichever call is then running.
+
+def keep_records(calls: int = 400, per_call: int = 150) -> tuple[list[float], list[bool]]:
+    """Returns the seconds of each call, and whether Python collected garbage during it.
+
+    A call makes ``per_call`` small lists and keeps them, as a log of training does. The
+    collector runs when enough new objects have piled up, inside whichever call it is.
     """
     collected: list[str] = []
     history: list[list[list[int]]] = []
