@@ -14,13 +14,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from booktools.book import Book, BookError
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 
+from booktools.book import Book, BookError
+
 REPEATS = 3
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
 def bench(book: Book) -> None:
