@@ -20,6 +20,7 @@ def main() -> int:
     language = commands.add_parser("build-language", help="build one further language (the build calls this itself)")
     language.add_argument("code")
     language.add_argument("--all", action="store_true")
+    language.add_argument("--quiet", action="store_true")
     options = parser.parse_args()
     try:
         return run(options)
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "build-language":
         from booktools.site import build_language
 
-        return build_language(book, options.code, options.all)
+        return build_language(book, options.code, options.all, options.quiet)
     if options.command == "check":
         from booktools.site import check
 

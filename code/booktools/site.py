@@ -200,22 +200,23 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
         return
     try:
         for language in current.book.languages[1:]:
-            _build_language(current, language.code)
+            _build_language(app, language.code)
         publish(current.work / "html", current.book.build / "html")
     except BookError as problem:
         stop(app, problem)
 
 
-def _build_language(current: State, code: str) -> None:
+def _build_language(app: Sphinx, code: str) -> None:
+    current = state(app)
     command = [sys.executable, "-m", "booktools", "build-language", code]
-    if "--all" in sys.argv:
-        command.append("--all")
+    command += ["--all"] if "--all" in sys.argv else []
+    command += ["--quiet"] if app.quiet else []
     done = subprocess.run(command, cwd=current.book.root, env={**os.environ, EDITION: current.edition})
     if done.returncode:
         raise BookError(f"the edition {code!r} failed: see above")
 
 
-def build_language(book: Book, code: str, fresh: bool = False) -> int:
+def build_language(book: Book, code: str, fresh: bool = False, quiet: bool = False) -> int:
     """Builds one further language, as `_finish` asks in a new process; returns the exit status."""
     from jupyter_book.sphinx import build_sphinx
 
@@ -232,6 +233,7 @@ def build_language(book: Book, code: str, fresh: bool = False) -> int:
         noconfig=True,
         confoverrides=overrides,
         freshenv=fresh,
+        quiet=quiet,
     )
     return 1 if isinstance(result, Exception) else int(result)
 
