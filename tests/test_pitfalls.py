@@ -97,3 +97,9 @@ def test_keep_records_marks_nothing_without_a_collector():
         assert not any(pitfalls.keep_records(calls=50, per_call=200)[1])
     finally:
         gc.enable()
+
+
+def test_page_faults_sees_memory_that_is_touched_for_the_first_time():
+    kept = torch.ones(2**24)
+    assert pitfalls.page_faults(lambda: kept.add_(1)) < 16
+    assert pitfalls.page_faults(lambda: torch.ones(2**24)) >= 16  # 64 MiB: 32 pages even of the largest common size

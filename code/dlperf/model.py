@@ -28,10 +28,10 @@ def intensity(b: int, d: int, f: int, itemsize: int = 4) -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """A device in three numbers: ``peak`` (FLOP/s), ``bandwidth`` (B/s), ``overhead`` (s).
+    """A device: ``peak`` in FLOP/s, ``bandwidth`` in B/s, ``overhead`` in s.
 
-    Williams, Waterman and Patterson's roofline model (2009), with overhead added for
-    each operation. See the chapter *Measuring performance*.
+    The roofline model of Williams, Waterman and Patterson (2009), with overhead
+    added for each operation. See the chapter *Measuring performance*.
     """
 
     peak: float
@@ -40,21 +40,21 @@ class Machine:
 
     @property
     def ridge(self) -> float:
-        """The intensity (FLOPs per byte) at which computing and moving take equally long."""
+        """The FLOPs per byte at which computing takes as long as moving."""
         return self.peak / self.bandwidth
 
     def costs(self, flops: float, moved: float) -> dict[str, float]:
-        """Returns the seconds that each cost would take alone; ``moved`` is in bytes."""
+        """Returns the seconds of each cost alone; ``moved`` is in bytes."""
         memory, compute = moved / self.bandwidth, flops / self.peak
         return {"overhead": self.overhead, "memory": memory, "compute": compute}
 
     def predict(self, flops: float, moved: float) -> float:
-        """Returns the predicted seconds: overhead, then arithmetic and traffic at once."""
+        """Returns the predicted seconds: arithmetic and traffic overlap."""
         cost = self.costs(flops, moved)
         return cost["overhead"] + max(cost["memory"], cost["compute"])
 
     def regime(self, flops: float, moved: float) -> str:
-        """Returns which takes longest: ``overhead``, ``memory`` or ``compute``."""
+        """Returns the longest: ``overhead``, ``memory`` or ``compute``."""
         cost = self.costs(flops, moved)
         return max(cost, key=cost.__getitem__)
 

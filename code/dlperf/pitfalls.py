@@ -68,11 +68,12 @@ def fresh_processes(
     calls: int = 30,
     device: torch.device | str = "cpu",
 ) -> list[list[float]]:
-    """Returns, for each of several new processes, the seconds of its first calls.
+    """Returns, for each of several new processes, the seconds of its calls.
 
-    A first call happens once in a process, so its distribution needs several processes.
+    A first call happens once in a process: its distribution needs several.
     """
-    expression = f"p.clock_calls(p.product(device='{device}'), {calls}, '{device}')"
+    work = f"p.product(device='{device}')"
+    expression = f"p.clock_calls({work}, {calls}, '{device}')"
     return [in_fresh_process(expression) for _ in range(processes)]
 
 
@@ -105,7 +106,7 @@ def stopped_early(
     n: int = 512,
     repeats: int = 30,
 ) -> tuple[Measurement, Measurement]:
-    """Returns the seconds of the same calls until they returned, and until they were done.
+    """Returns the seconds until the same calls returned, and until all was done.
 
     Each sample covers ``products`` matrix products of size ``n``.
     """
@@ -200,11 +201,14 @@ def page_faults(fn: Callable[[], object]) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
-def keep_records(calls: int = 400, per_call: int = 150) -> tuple[list[float], list[bool]]:
-    """Returns the seconds of each call, and whether Python collected garbage during it.
+def keep_records(
+    calls: int = 400,
+    per_call: int = 150,
+) -> tuple[list[float], list[bool]]:
+    """Returns the seconds of each call, and whether garbage was collected in it.
 
-    A call makes ``per_call`` small lists and keeps them, as a log of training does. The
-    collector runs when enough new objects have piled up, inside whichever call it is.
+    A call makes ``per_call`` small lists and keeps them, as a log of training does.
+    The collector runs when enough new objects have piled up, whoever is calling.
     """
     collected: list[str] = []
     history: list[list[list[int]]] = []
