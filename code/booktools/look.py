@@ -21,6 +21,7 @@ from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment.adapters.toctree import TocTree
+from sphinx.transforms import SphinxTransform
 from sphinx_exercise.nodes import solution_node
 
 from booktools.book import Book, BookError, Language
@@ -55,6 +56,19 @@ UNUSED = [
 def labels_of(book: Book, language: Language) -> Catalogue:
     """Returns the catalogue of a language; the first has none."""
     return catalogue(None if language == book.languages[0] else book.chapters / f"labels.{language.code}.po")
+
+
+class Anchors(SphinxTransform):
+    """Gives a section the label before it as its only anchor: the one that Sphinx makes of the heading is
+    another in each language."""
+
+    default_priority = 700
+
+    def apply(self, **kwargs: Any) -> None:
+        names, explicit = self.document.nameids, self.document.nametypes
+        labels = {identity for name, identity in names.items() if identity and explicit.get(name)}
+        for section in self.document.findall(nodes.section):
+            section["ids"] = [identity for identity in section["ids"] if identity in labels] or section["ids"]
 
 
 class Fallback(gettext.NullTranslations):
@@ -95,7 +109,7 @@ def _page(
     context["editions"] = [_edition(app.config, book, language, here, pagename, root) for language in book.languages]
     context["say"] = page_catalogue(app.config).translate
     context["mark"] = app.config.booktools_version[:8]
-    context["has_math"] = app.env.get_domain("math").has_equations(pagename)  # type: ignore[attr-defined]
+    context["has_math"] = 'class="math ' in context.get("body", "")
     context["contents"] = _contents(app, pagename) if doctree is not None and pagename != app.config.root_doc else ""
     context["description"] = _description(doctree)
     if "body" in context:
@@ -141,11 +155,11 @@ def _depth(node: nodes.Node, top: nodes.Node) -> int:
 
 
 def _description(doctree: nodes.document | None) -> str:
-    """Returns the page's first paragraph, as search engines show it."""
+    """Returns the page's first paragraph without citations, as search engines show it."""
     if doctree is None:
         return ""
     text = next((p.astext() for p in doctree.findall(nodes.paragraph)), "")
-    return re.sub(r"\s+", " ", text)[:200]
+    return re.sub(r"\s+", " ", re.sub(r"\[[^\]]*\]", "", text))[:200]
 
 
 def _clean(body: str, say: Callable[[str], str]) -> str:
@@ -226,6 +240,7 @@ def _copy_mathjax(target: Path) -> None:
 def setup(app: Sphinx) -> None:
     """Registers the theme and what fills it."""
     app.add_html_theme("book", str(THEME))
+    app.add_transform(Anchors)
     app.add_node(solution_node, override=True, html=(visit_solution, depart_solution))
     app.connect("config-inited", _configure, priority=2)
     app.connect("html-page-context", _page, priority=900)

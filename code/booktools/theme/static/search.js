@@ -1,79 +1,79 @@
-// The search page. Sphinx's index (searchindex.js) says which pages hold every term of the query;
-// texts.js, written beside it, says in which of their sections, and gives the words around. Both are
-// scripts, not fetched data, so that search works from a file as well.
+// The search page. Sphinx's index (searchindex.js) says which pages hold a word in any of its forms;
+// texts.js, written beside it, holds the text of every section: where exactly, and the words around.
+// Both are scripts, not fetched data, so that search works from a file as well.
 "use strict";
 
 const Search = { index: null, setIndex(index) { Search.index = index; } }; // searchindex.js calls setIndex
 
-// The terms of a query as the index holds them: Han characters in pairs, other words by their stem.
-function queryTerms(query) {
-  const split = typeof splitQuery === "function" ? splitQuery : (text) => text.split(/[^\p{Letter}\p{Number}_]+/u).filter(Boolean);
+const HAN = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+/g;
+
+// A query falls into words, found by their stem through the index, and runs of Han characters, which
+// have no word boundaries and are looked for as they stand.
+function parse(query) {
   const stemmer = new Stemmer();
-  return split(query.toLowerCase()).filter((word) => !stopwords.includes(word)).map((word) => ({ word, stem: stemmer.stemWord(word) }));
+  const words = query.replace(HAN, " ").split(/[^\p{Letter}\p{Number}_]+/u).filter((word) => word && !stopwords.includes(word));
+  return { words: words.map((word) => ({ word, stem: stemmer.stemWord(word) })), runs: query.match(HAN) ?? [] };
 }
 
-// The pages (by number) that hold a term: as it is, else as part of a longer word.
+// The names of the pages that hold a word: as it is, else as part of a longer one.
 function pagesWith({ word, stem }) {
-  const pages = new Set();
-  const add = (found) => [found ?? []].flat().forEach((page) => pages.add(page));
-  for (const terms of [Search.index.terms, Search.index.titleterms]) for (const key of new Set([stem, word])) if (Object.hasOwn(terms, key)) add(terms[key]);
-  if (!pages.size && word.length > 2) {
-    for (const terms of [Search.index.terms, Search.index.titleterms]) for (const key of Object.keys(terms)) if (key.includes(stem)) add(terms[key]);
+  const tables = [Search.index.terms, Search.index.titleterms];
+  let found = tables.flatMap((terms) => [stem, word].filter((key) => Object.hasOwn(terms, key)).map((key) => terms[key])).flat();
+  if (!found.length && word.length > 2) {
+    found = tables.flatMap((terms) => Object.keys(terms).filter((key) => key.includes(stem)).map((key) => terms[key])).flat();
   }
-  return pages;
+  return new Set(found.map((page) => Search.index.docnames[page]));
 }
 
 // How often `needle` stands in `text`.
-const count = (text, needle) => (needle ? text.split(needle).length - 1 : 0);
+const count = (text, needle) => text.split(needle).length - 1;
 
 // The sections that match, best first: the whole phrase before its words, headings before text.
 function find(query) {
-  const terms = queryTerms(query);
-  if (!terms.length) return [];
-  const pages = terms.map(pagesWith).reduce((all, some) => all.intersection(some));
-  const names = new Set([...pages].map((page) => Search.index.docnames[page]));
   const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
-  // A stem need not begin its word as written (measuring, measur): look for what both share.
-  const needles = terms.map(({ word, stem }) => (word.startsWith(stem) ? stem : word.slice(0, Math.max(3, stem.length - 1))));
-  const han = /[\u3400-\u9fff]/.test(phrase);
+  const { words, runs } = parse(phrase);
+  if (!words.length && !runs.length) return [];
+  const withWords = words.map(pagesWith);
+  // A word as written need not begin with its stem (measuring, measur): look for what both share.
+  const needles = [...runs, ...words.map(({ word, stem }) => (word.startsWith(stem) ? stem : word.slice(0, Math.max(3, stem.length - 1))))];
   const found = [];
-  for (const [page, anchor, title, text] of window.DL_TEXTS ?? []) {
-    if (!names.has(page)) continue;
-    const [head, body] = [title.toLowerCase(), text.toLowerCase()];
-    const whole = count(head, phrase) * 20 + Math.min(count(body, phrase), 10) * 4;
-    const every = needles.every((needle) => head.includes(needle) || body.includes(needle));
-    // In Chinese a phrase is what was typed between spaces: its pairs, scattered, are another matter.
-    const runs = phrase.split(/[\s，。、；：]+/).filter(Boolean);
-    if (!whole && (!every || (han && !runs.every((run) => head.includes(run) || body.includes(run))))) continue;
-    const parts = needles.reduce((sum, needle) => sum + count(head, needle) * 5 + Math.min(count(body, needle), 5), 0);
-    found.push({ page, anchor, title, text, score: whole + parts / needles.length, needles: whole ? [phrase] : needles });
-  }
-  // Words that only a page as a whole holds, each in another section: then the page itself is the answer.
-  if (!found.length && !han) {
-    for (const [page, , title, text] of window.DL_TEXTS ?? []) {
-      if (names.delete(page)) found.push({ page, anchor: "", title, text, score: 0, needles });
+  for (const [page, sections] of Map.groupBy(window.DL_TEXTS, ([page]) => page)) {
+    const everything = sections.map(([, , title, text]) => title + "\n" + text).join("\n").toLowerCase();
+    if (!withWords.every((pages) => pages.has(page)) || !runs.every((run) => everything.includes(run))) continue;
+    const before = found.length;
+    for (const [, anchor, title, text] of sections) {
+      const [head, body] = [title.toLowerCase(), text.toLowerCase()];
+      const whole = count(head, phrase) * 20 + Math.min(count(body, phrase), 10) * 4;
+      if (!whole && !needles.every((needle) => head.includes(needle) || body.includes(needle))) continue;
+      const parts = needles.reduce((sum, needle) => sum + count(head, needle) * 5 + Math.min(count(body, needle), 5), 0);
+      found.push({ page, anchor, title, text, score: whole + parts / needles.length, needles: whole ? [phrase] : needles });
     }
+    // What stands on the page, but in several sections: then the page itself is the answer.
+    if (found.length === before) found.push({ page, anchor: "", title: sections[0][2], text: sections[0][3], score: 0, needles });
   }
   return found.sort((a, b) => b.score - a.score).slice(0, 40);
 }
 
-// A line of text around the first match, with every match marked.
-function excerpt({ text, needles }) {
-  const lower = text.toLowerCase();
-  const at = Math.max(0, Math.min(...needles.map((needle) => lower.indexOf(needle)).filter((i) => i >= 0), lower.length));
-  const start = at === lower.length ? 0 : Math.max(0, at - 60);
-  const shown = text.slice(start, start + 200);
-  const line = document.createElement("p");
-  line.append(start ? "…" : "");
+// Puts text into an element, with every match marked.
+function mark(element, text, needles) {
   const pattern = new RegExp(needles.map((needle) => needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
   let last = 0;
-  for (const match of shown.matchAll(pattern)) {
+  for (const match of text.matchAll(pattern)) {
     const marked = document.createElement("mark");
     marked.textContent = match[0];
-    line.append(shown.slice(last, match.index), marked);
+    element.append(text.slice(last, match.index), marked);
     last = match.index + match[0].length;
   }
-  line.append(shown.slice(last), start + 200 < text.length ? "…" : "");
+  element.append(text.slice(last));
+}
+
+// A line of text around the first match.
+function excerpt({ text, needles }) {
+  const lower = text.toLowerCase();
+  const first = Math.min(...needles.map((needle) => lower.indexOf(needle)).filter((i) => i >= 0));
+  const start = Number.isFinite(first) ? Math.max(0, first - 60) : 0;
+  const line = document.createElement("p");
+  mark(line, (start ? "…" : "") + text.slice(start, start + 200) + (start + 200 < text.length ? "…" : ""), needles);
   return line;
 }
 
@@ -89,7 +89,7 @@ function show(query) {
     const item = document.createElement("li");
     const link = document.createElement("a");
     link.href = each.page + ".html" + (each.anchor ? "#" + each.anchor : "");
-    link.textContent = each.title;
+    mark(link, each.title, each.needles);
     item.append(link);
     const page = document.createElement("small");
     page.innerHTML = titles[each.page]; // the index holds titles as HTML

@@ -1,0 +1,28 @@
+// Returns the lowest contrast (WCAG) of text that an element shows itself, for each selector, with an example.
+(selectors) => {
+  const parse = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => ((c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const lowest = {};
+  for (const selector of selectors) {
+    for (const element of document.querySelectorAll(selector)) {
+      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      if (!own || !element.getClientRects().length) continue;
+      const style = getComputedStyle(element);
+      const colour = parse(element instanceof SVGElement ? style.fill : style.color);
+      const [a, b] = [luminance(colour), luminance(behind(element))].sort((x, y) => y - x);
+      const ratio = (a + 0.05) / (b + 0.05);
+      if (!(selector in lowest) || ratio < lowest[selector][0]) lowest[selector] = [ratio, element.textContent.trim().slice(0, 40)];
+    }
+  }
+  return lowest;
+}
