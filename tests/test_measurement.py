@@ -81,7 +81,7 @@ def test_bootstrap_interval_covers_the_median_as_often_as_it_says() -> None:
         (12.44e9, "B/s", "12.4 GB/s"),
         (5e10, "FLOP/s", "50.0 GFLOP/s"),
         (3, "1", "3"),
-        (1000, "1", "1,000"),
+        (1000, "1", "1000"),
         (1.8349, "1", "1.83"),
         (0.0, "s", "0 s"),
         (512, "B", "512 B"),

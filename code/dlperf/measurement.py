@@ -22,9 +22,9 @@ class UnitError(ValueError):
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """Returns a value for reading: ``3.21 µs``, ``12.4 GB/s``, ``1.83`` for a pure number."""
     if unit == "1" and isinstance(value, int):
-        return f"{value:,}"
+        return str(value)  # no comma: MyST-NB would read 10,000 as a tuple
     if unit == "1" or not math.isfinite(value) or value == 0:
-        text, prefix = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}", ""
+        text, prefix = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}", ""
     else:
         scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
         scale, prefix = next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])
@@ -35,7 +35,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
 def _round(value: float, digits: int) -> str:
     value = float(f"{value:.{digits}g}") if abs(value) < 10**digits else value
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
-    return f"{round(value, decimals):.{decimals}f}" if abs(value) < 10**digits else f"{value:,.0f}"
+    return f"{round(value, decimals):.{decimals}f}" if abs(value) < 10**digits else f"{value:.0f}"
 
 
 @dataclass(frozen=True)
