@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from booktools.book import Book
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from booktools.book import BookError
 from booktools.catalogue import Catalogue, has_words
 from booktools.render import themed_svg, translate_markup

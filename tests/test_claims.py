@@ -6,13 +6,13 @@ from typing import Any
 
 import nbformat
 import pytest
+
 from booktools.book import Book, BookError
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, all_claims, judge
 from booktools.notebook import Execution
 from booktools.records import Machine, read_records, recorded_machines
 from dlperf.measurement import Measurement
 from dlperf.records import PREFIX, bundle
-
 from tests.conftest import ROOT
 
 BOOK = Book(ROOT)

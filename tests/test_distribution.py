@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dlperf import distribution
 from dlperf.measurement import Measurement
 

@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from dlperf import laws
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dlperf import laws
 
 SHARE = st.floats(0, 1)
 WORKERS = st.integers(1, 10_000)

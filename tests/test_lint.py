@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from booktools.blocks import Block
 from booktools.book import Book
 from booktools.lint import chinese_problems, naked_numbers, problems
-
 from tests.conftest import ROOT
 
 

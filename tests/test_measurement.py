@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from dlperf.measurement import Measurement, UnitError, format_quantity
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dlperf.measurement import Measurement, UnitError, format_quantity
 
 SAMPLES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from dlperf import model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
+
+from dlperf import model
 
 SIZE = st.integers(1, 300)
 HERE = model.Machine(peak=1e12, bandwidth=1e11, overhead=1e-6)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+
 from booktools import notebook
 from booktools.book import Book, BookError
 from booktools.execute import prepare
 from booktools.notebook import changes, fingerprint, imported, is_executed, join, load_execution, reached, read_page
-
 from tests.conftest import edit
 
 

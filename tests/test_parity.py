@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from booktools import parity
 from booktools.book import Book
 from booktools.parity import lacking_terms, problems, terms
-
 from tests.conftest import ROOT, edit
 
 

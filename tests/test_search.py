@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from booktools.search import pairs
 from hypothesis import given
 from hypothesis import strategies as st
+
+from booktools.search import pairs
 
 HAN = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12)
 

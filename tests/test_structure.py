@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from booktools.notebook import DLPERF, imported
 
 SPINE = {"timing", "measurement", "device", "environment", "records", "plot"}

@@ -3,10 +3,11 @@
 import matplotlib.pyplot as plt
 import pytest
 import torch
-from dlperf import timeline
-from dlperf.timeline import Interval
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dlperf import timeline
+from dlperf.timeline import Interval
 
 
 def spans(*pairs, lane="kernel"):

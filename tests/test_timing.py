@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 import torch
+
 from dlperf import timing
 from dlperf.device import synchronize, try_all_gpus, try_gpu
 from dlperf.environment import environment

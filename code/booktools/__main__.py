@@ -15,7 +15,8 @@ def main() -> int:
     commands.add_parser("check", help="lints and language parity")
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
-    commands.add_parser("serve", help="build, show, and build again on every save")
+    shown = commands.add_parser("serve", help="build, show, and build again on every save")
+    shown.add_argument("--port", type=int, default=8000)
     commands.add_parser("bench", help="measure how long the book takes to build")
     language = commands.add_parser("build-language", help="build one further language (the build calls this itself)")
     language.add_argument("code")
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from booktools.serve import serve
 
-    serve(book)
+    serve(book, options.port)
     return 0
 
 

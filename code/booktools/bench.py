@@ -14,10 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from booktools.book import Book, BookError
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-
-from booktools.book import Book, BookError
 
 REPEATS = 3
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")

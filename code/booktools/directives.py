@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dlperf.measurement import Measurement, format_quantity
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -17,6 +16,7 @@ from booktools import claims, site
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
 from booktools.records import HERE, Machine
 from booktools.render import page_catalogue, report_missing
+from dlperf.measurement import WIDE_SPREAD, Measurement, format_quantity
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "⧖", NOT_RUN: "–"}
@@ -90,6 +90,8 @@ class Recording:
             shown: list[nodes.Node] = [nodes.Text(str(value)), nodes.inline("", spread, classes=["dl-muted"])]
         else:
             shown = [nodes.Text(value if isinstance(value, str) else format_quantity(value, entry["unit"]))]
+        if isinstance(value, Measurement) and value.spread > WIDE_SPREAD:
+            shown.append(nodes.inline("", " " + self.say("wide spread"), classes=["dl-wide"]))
         if machine.stale(key):
             shown.append(nodes.inline("", " " + self.say("stale"), classes=["dl-stale"]))
         return shown

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from dlperf.environment import compiler, machine
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
@@ -26,6 +25,7 @@ from booktools.notebook import (
     load_execution,
     read_page,
 )
+from dlperf.environment import compiler, machine
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import dlperf
 import nbformat
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
 
+import dlperf
 from booktools.book import Book, BookError
 
 DLPERF = Path(dlperf.__file__).resolve().parent

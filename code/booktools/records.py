@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dlperf.measurement import Measurement
-from dlperf.records import MIME, PREFIX
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
 from booktools.execute import execution
 from booktools.notebook import Execution, code_cells, load_execution
+from dlperf.measurement import Measurement
+from dlperf.records import MIME, PREFIX
 
 HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dlperf.plot import COLORS, INK
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 from sphinx.application import Sphinx
@@ -18,6 +17,7 @@ from sphinx.util import logging
 
 from booktools.book import Book
 from booktools.catalogue import Catalogue, catalogue
+from dlperf.plot import COLORS, INK
 
 logger = logging.getLogger(__name__)
 PYTHON = ("python", "ipython", "ipython3", "py", "python3")

@@ -10,10 +10,8 @@ from livereload import Server
 
 from booktools.book import Book
 
-PORT = 8000
 
-
-def serve(book: Book, port: int = PORT) -> None:
+def serve(book: Book, port: int) -> None:
     """Serves the site at ``port`` of this machine; a save of a page, a module or a style builds it again.
 
     A build that fails says so in the terminal and leaves the last good site on show.

@@ -8,7 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -112,4 +112,4 @@ def environment() -> dict[str, object]:
     PyTorch's; ``code`` is a hash of ``dlperf``; ``date`` is UTC. The chapter *Measuring
     performance* says why each is needed.
     """
-    return {**_fixed(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {**_fixed(), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}

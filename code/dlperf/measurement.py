@@ -12,6 +12,9 @@ import numpy as np
 UNITS = ("s", "B", "B/s", "FLOP", "FLOP/s", "1/s", "1")
 """Units that a measurement may have; ``1`` is a pure number, such as a ratio."""
 
+WIDE_SPREAD = 0.25
+"""Interquartile range over median from which `measure` warns and tables mark a value, as PyTorch's benchmark does."""
+
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 

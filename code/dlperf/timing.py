@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import timeit
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +14,7 @@ from torch.utils import benchmark
 
 from dlperf.device import synchronize
 from dlperf.environment import environment
-from dlperf.measurement import Measurement
-
-WIDE_SPREAD = 0.3
-"""Interquartile range over median from which `measure` warns: PyTorch's own benchmark warns there too."""
+from dlperf.measurement import WIDE_SPREAD, Measurement
 
 
 class SpreadWarning(UserWarning):
@@ -52,15 +50,13 @@ class Benchmark:
             print(f"{self.description}: {self.seconds:.4f} sec")
 
 
-def _block(fn: Callable[[], Any], num_threads: int | None) -> tuple[benchmark.Timer, int]:
-    """Returns a timer for ``fn`` and the number of calls that makes its clock's cost negligible."""
+def _clock(fn: Callable[[], Any]) -> tuple[timeit.Timer, int]:
+    """Returns a timer for ``fn`` that waits for the GPU, and the calls per sample that hide the clock's cost."""
     if not callable(fn):
         raise TypeError(f"measure needs a function to call, got {type(fn).__name__}; wrap it in a lambda")
-    threads = num_threads or torch.get_num_threads()
-    timer = benchmark.Timer("fn()", globals={"fn": fn}, num_threads=threads)
-    # A tenth of a second here means blocks of at least 0.1 ms each, and is a warm-up as well.
-    pilot = timer.blocked_autorange(min_run_time=0.1)
-    return timer, pilot.number_per_run
+    # PyTorch picks the block size, which warms up too. 0.1 s here makes blocks of 0.1 ms or more.
+    pilot = benchmark.Timer("fn()", globals={"fn": fn}, num_threads=torch.get_num_threads())
+    return timeit.Timer(fn, timer=benchmark.timer), pilot.blocked_autorange(min_run_time=0.1).number_per_run
 
 
 def compare(
@@ -73,23 +69,21 @@ def compare(
     """Returns the time per call of each function in seconds, all measured alternately.
 
     One sample of each is taken in turn, so that a change of clock frequency or a neighbour's load
-    falls on all of them and their ratio stays meaningful. Warm-up and block sizes are
-    `torch.utils.benchmark`'s, which also waits for the GPU. ``num_threads`` defaults to PyTorch's
-    current number. After ``max_seconds`` the turn in progress is the last.
+    falls on all of them and their ratio stays meaningful. Warm-up, block size and clock are
+    `torch.utils.benchmark`'s; the clock waits for the GPU. ``num_threads`` defaults to PyTorch's
+    current number. Once ``max_seconds`` have passed, the turn in progress is the last.
     """
-    timers = {name: _block(fn, num_threads) for name, fn in functions.items()}
     samples: dict[str, list[float]] = {name: [] for name in functions}
-    start = time.perf_counter()
-    for _ in range(repeats):
-        for name, (timer, number) in timers.items():
-            with benchmark.utils.common.set_torch_threads(num_threads or torch.get_num_threads()):
-                samples[name].append(timer._timeit(number) / number)
-        if time.perf_counter() - start > max_seconds:
-            break
-    env = environment() if num_threads is None else {**environment(), "threads": num_threads}
-    return {
-        name: _warn_if_wide(Measurement(tuple(samples[name]), "s", name, timers[name][1], env)) for name in functions
-    }
+    with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
+        clocks = {name: _clock(fn) for name, fn in functions.items()}
+        start = time.perf_counter()
+        for _ in range(repeats):
+            for name, (timer, number) in clocks.items():
+                samples[name].append(timer.timeit(number) / number)
+            if time.perf_counter() - start > max_seconds:
+                break
+        env = {**environment(), "threads": torch.get_num_threads()}
+    return {name: _checked(Measurement(tuple(samples[name]), "s", name, clocks[name][1], env)) for name in functions}
 
 
 def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Measurement:
@@ -97,7 +91,7 @@ def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Mea
     return compare({description: fn}, **options)[description]
 
 
-def _warn_if_wide(m: Measurement) -> Measurement:
+def _checked(m: Measurement) -> Measurement:
     if m.spread > WIDE_SPREAD:
         warnings.warn(f"{m.description or 'measurement'}: {m.summary()} spreads widely", SpreadWarning, stacklevel=4)
     return m

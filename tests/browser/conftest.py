@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 import yaml
-from booktools.book import Language
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
+
+from booktools.book import Language
 
 ROOT = Path(__file__).resolve().parents[2]
 SUB_PATH = "/some/sub/path/"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from booktools.book import Book
 
+from booktools.book import Book
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 

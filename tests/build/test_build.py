@@ -8,9 +8,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
 from booktools.book import Book
 from booktools.records import read_records
-
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 
