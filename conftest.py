@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from booktools.book import Book
 from booktools.execute import pages_with_cells, prepare
 
