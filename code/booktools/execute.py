@@ -110,6 +110,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         on_cell_start=started,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
     )
     source = book.relative(book.page(book.languages[0].code, page))
     try:
@@ -124,6 +125,8 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
         ) from None
     except DeadKernelError:
         raise BookError(f"{source}:{lines[index]}: the kernel died in this cell; was there memory enough?") from None
+    except RuntimeError as error:  # The kernel did not start.
+        raise BookError(f"{source}: no cell was executed: {error}") from None
     progress.done()
     _write(notebook, path)
     stamp(path)
