@@ -11,6 +11,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
 ``directives``  {machines}, {claim}, {claims}, {machine}, {given}
+``samples``     {samples}: a record drawn as its samples
 ``site``        one build for all languages, published whole or not at all
 ``look``        the theme: templates, style sheet, scripts
 ``parity``      the languages say the same
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the extension with Sphinx."""
-    from booktools import directives, look, render, search, site
+    from booktools import directives, look, render, samples, search, site
 
-    for part in (site, look, render, directives, search):
+    for part in (site, look, render, directives, samples, search):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -47,7 +47,7 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
     width = re.search(r'width="([\d.]+)pt"', svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    style = f"max-width:{float(width[1]) * 4 / 3:.0f}px" if width else ""
+    style = f"--dl-width:{float(width[1]) * 4 / 3:.0f}px;max-width:var(--dl-width)" if width else ""
     svg = svg.replace("<svg", f'<svg role="img" style="{style}"', 1)
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:6] + "-"
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)

@@ -16,7 +16,8 @@
   for (const selector of selectors) {
     for (const element of document.querySelectorAll(selector)) {
       const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-      if (!own || !element.getClientRects().length) continue;
+      // Text of a colour of its own stands on a shape, not on the page.
+      if (!own || !element.getClientRects().length || element.style.fill) continue;
       const style = getComputedStyle(element);
       const colour = parse(element instanceof SVGElement ? style.fill : style.color);
       const [a, b] = [luminance(colour), luminance(behind(element))].sort((x, y) => y - x);
