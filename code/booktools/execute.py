@@ -185,7 +185,7 @@ class Progress:
 
     def __init__(self, title: str, cells: int, expected: float | None) -> None:
         self.title, self.cells = title, cells
-        self.about = f" of about {_clock(expected)}" if expected else ""
+        self.about = f" of about {clock(expected)}" if expected else ""
         self.start = time.monotonic()
         self.live = sys.stderr.isatty()
         self.shown = -10.0
@@ -195,15 +195,16 @@ class Progress:
         elapsed = time.monotonic() - self.start
         if self.live or elapsed - self.shown >= 10:
             self.shown = elapsed
-            line = f"executing {self.title}: cell {cell} of {self.cells}, {_clock(elapsed)}{self.about}"
+            line = f"executing {self.title}: cell {cell} of {self.cells}, {clock(elapsed)}{self.about}"
             print(f"\r\x1b[K{line}" if self.live else line, end="" if self.live else "\n", file=sys.stderr, flush=True)
 
     def done(self) -> None:
         """Tells that the page is done and what it took."""
         start = "\r\x1b[K" if self.live else ""
-        elapsed = _clock(time.monotonic() - self.start)
+        elapsed = clock(time.monotonic() - self.start)
         print(f"{start}executed {self.title}: {self.cells} cells in {elapsed}", file=sys.stderr, flush=True)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Returns a time in seconds as minutes and seconds."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
