@@ -61,7 +61,7 @@ def test_labels_tables_comments_and_outputs_are_chinese(built: Book) -> None:
 
 
 def test_figures_take_the_page_s_colours(built: Book) -> None:
-    svg = re.search(r"<svg.*?</svg>", page(built, "tiny.html"), re.S)
+    svg = re.search(r'class="dl-figure".*?</svg>', page(built, "tiny.html"), re.S)
     assert svg
     assert "var(--dl-series-1" in svg[0]
     assert "currentColor" in svg[0]
