@@ -18,6 +18,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx import locale
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment.adapters.toctree import TocTree
@@ -189,20 +190,24 @@ def depart_solution(writer: Any, node: nodes.Element) -> None:
 
 
 def _texts(app: Sphinx) -> list[list[str]]:
-    """Returns each section as (page, anchor, heading, text): what the search page quotes."""
+    """Returns each section as (page, anchor, heading, text): what the search page looks through and quotes."""
     found = []
     for page in sorted(app.env.found_docs):
-        doctree = app.env.get_doctree(page)
-        for section in doctree.findall(nodes.section):
-            if not isinstance(section[0], nodes.title):
-                continue
-            own = [child.deepcopy() for child in section[1:] if not isinstance(child, nodes.section)]
-            for part in own:
-                for raw in list(part.findall(nodes.raw)):
-                    raw.parent.remove(raw) if raw.parent else None
-            text = " ".join(part.astext() for part in own if not isinstance(part, nodes.raw))
-            found.append([page, section["ids"][0], section[0].astext(), re.sub(r"\s+", " ", text)])
+        for section in app.env.get_doctree(page).findall(nodes.section):
+            if isinstance(section[0], nodes.title):
+                own = [child.deepcopy() for child in section[1:] if not isinstance(child, nodes.section)]
+                found.append([page, section["ids"][0], section[0].astext(), _plain(nodes.container("", *own))])
     return found
+
+
+def _plain(content: nodes.Element) -> str:
+    """Returns the text of a section as one line, without pictures, display formulas and their numbers."""
+    for node in list(content.findall()):
+        numbered = isinstance(node, pending_xref) and node.get("reftype") in ("eq", "numref")
+        if (numbered or isinstance(node, nodes.raw | nodes.math_block)) and node.parent is not None:
+            node.parent.remove(node)
+    text = " ".join(child.astext() for child in content)
+    return re.sub(r"(?<=[，。、；：？！）”]) ", "", re.sub(r"\s+", " ", text)).strip()
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

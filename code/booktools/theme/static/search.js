@@ -73,7 +73,7 @@ function excerpt({ text, needles }) {
   const first = Math.min(...needles.map((needle) => lower.indexOf(needle)).filter((i) => i >= 0));
   const start = Number.isFinite(first) ? Math.max(0, first - 60) : 0;
   const line = document.createElement("p");
-  mark(line, (start ? "…" : "") + text.slice(start, start + 200) + (start + 200 < text.length ? "…" : ""), needles);
+  mark(line, (start ? "…" : "") + text.slice(start, start + 200).replace(/^[\s，。、；：,.;:]+/, "") + (start + 200 < text.length ? "…" : ""), needles);
   return line;
 }
 
