@@ -222,8 +222,17 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
     texts = json.dumps(_texts(app), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     (static / "texts.js").write_text(f"window.DL_TEXTS={texts};\n", encoding="utf-8")
     book = Book(Path(app.config.booktools_root))
+    _forget_pages(app, {language.code for language in book.languages})
     if book.language(app.config.language) == book.languages[0]:
         _copy_mathjax(static / "mathjax")
+
+
+def _forget_pages(app: Sphinx, editions: set[str]) -> None:
+    """Removes pages of earlier builds that the book no longer has."""
+    for path in Path(app.outdir).rglob("*.html"):
+        name = path.relative_to(app.outdir)
+        if name.parts[0] not in editions and name.with_suffix("").as_posix() not in {*app.env.found_docs, "search"}:
+            path.unlink()
 
 
 def _copy_mathjax(target: Path) -> None:

@@ -244,7 +244,7 @@ def publish(built: Path, site: Path) -> None:
     try:
         for left_over in (fresh, old):
             shutil.rmtree(left_over, ignore_errors=True)
-        shutil.copytree(built, fresh, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv.tmp"))
+        shutil.copytree(built, fresh, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv.tmp", "jupyter_execute"))
         if site.exists():
             site.rename(old)
         fresh.rename(site)
