@@ -42,7 +42,7 @@ def languages() -> list[Language]:
 def pages() -> list[str]:
     """Returns the paths of all pages of all languages, relative to the site; without a site those that must be
     there, so that tests fail for the lack of it and none is left out."""
-    first, *others = languages()
+    _, *others = languages()
     return sorted(path.relative_to(site_folder()).as_posix() for path in site_folder().rglob("*.html")) or [
         "index.html",
         *(f"{other.code}/index.html" for other in others),
