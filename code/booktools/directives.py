@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -97,32 +98,57 @@ class Recording:
         return shown
 
 
+def bar(value: float, quartiles: tuple[float, float], largest: float) -> nodes.raw:
+    """Returns a bar as long as ``value`` is beside ``largest``, with a mark over its middle half."""
+    low, high = (100 * min(q / largest, 1) for q in quartiles)
+    picture = (
+        f'<span class="dl-bar" aria-hidden="true"><span style="width:{100 * value / largest:.1f}%"></span>'
+        f'<i style="left:{low:.1f}%;width:{max(high - low, 0.4):.1f}%"></i></span>'
+    )
+    return nodes.raw("", picture, format="html")
+
+
 class MachinesDirective(SphinxDirective, Recording):
-    """``{machines} key…``: the same measurements on every recorded machine and on this build's."""
+    """``{machines} key…``: the same measurements on every recorded machine and on this build's.
+
+    With ``:chart:``, bars stand beside the values: all of the directive's keys on one scale, from zero.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = False
+    option_spec: ClassVar = {"chart": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         keys = self.arguments[0].split()
         known = {key for machine in self.machines for key in machine.records}
         for key in [key for key in keys if key not in known]:
             logger.warning("{machines}: no machine has a record %r", key, location=self.get_location())
+        self.keys = [key for key in keys if key in known]
         rows: list[list[Cell]] = []
-        for key in [key for key in keys if key in known]:
+        for key in self.keys:
             entry = next(m.records[key] for m in self.machines if key in m.records)
             description = getattr(entry["value"], "description", "")
             label: list[nodes.Node] = [nodes.literal("", key, classes=["dl-key"], translate="no")]
             if description:
                 label = [nodes.Text(self.say(description) + " "), *label]
-            rows.append([label, *(self.quantity(machine, key) for machine in self.machines)])
+            rows.append([label, *(self.shown(machine, key) for machine in self.machines)])
         heads: list[Cell] = [self.say("measurement"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, rows, "dl-machines")
         note = self.say("Median ± half the interquartile range.")
         box += nodes.paragraph("", note, classes=["dl-note"])
         report_missing(page_catalogue(self.config), self.get_location())
         return [box]
+
+    def shown(self, machine: Machine, key: str) -> list[nodes.Node]:
+        """Returns one record as a cell, under its bar where a chart was asked for."""
+        words = self.quantity(machine, key)
+        value = machine.records.get(key, {}).get("value")
+        if "chart" not in self.options or not isinstance(value, Measurement):
+            return words
+        others = (m.records[k]["value"] for m in self.machines for k in self.keys if k in m.records)
+        alike = [o for o in others if isinstance(o, Measurement) and o.unit == value.unit]
+        return [bar(value.median, value.quartiles, max(o.quartiles[1] for o in alike)), *words]
 
 
 class ClaimDirective(SphinxDirective, Recording):

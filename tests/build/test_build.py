@@ -68,6 +68,12 @@ def test_figures_take_the_page_s_colours(built: Book) -> None:
     assert "#000000" not in svg[0]
 
 
+def test_machines_are_a_table_or_a_chart(built: Book) -> None:
+    boxes = re.findall(r'<div class="dl-table-box dl-machines.*?</table>', page(built, "tiny.html"), re.S)
+    assert [box.count('class="dl-bar"') for box in boxes] == [0, 1]
+    assert all("tiny.sum" in box for box in boxes)
+
+
 def test_a_second_build_executes_nothing(copy: Book) -> None:
     before = executed(copy)
     done = build(copy)
