@@ -60,6 +60,8 @@ def test_honest_text_passes(text: str) -> None:
         ("中位数 median", True),
         ("中位数median与`code`。", False),
         ("很好,是吗", True),
+        ("叫作*{term}`预热`*", True),
+        ("叫作*预热*（{term}`warm-up <预热>`）", False),
         ("**张量并行。**接着", True),
         ("**张量并行**。接着", False),
         ("第一行\n第二行", True),

@@ -77,8 +77,8 @@ class Recording:
         environment = machine.environment
         if not environment:
             return self.say("not recorded")
-        cpu = f"{environment['cpu']}, {self.say('{} cores'.format(environment.get('cores', 1)))}"
-        return "; ".join([*environment.get("gpus", []), cpu])
+        cores = self.say(f"@, {environment.get('cores', 1)} cores")
+        return "; ".join([*environment.get("gpus", []), cores.replace("@", environment["cpu"])])
 
     def quantity(self, machine: Machine, key: str) -> list[nodes.Node]:
         """Returns one record as a table shows it: median, spread, number of samples, or why there is none."""
@@ -191,7 +191,11 @@ class ClaimDirective(SphinxDirective, Recording):
         for machine in self.machines:
             verdict = claims.judge(claim, machine)
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
-            words.append(nodes.inline("", f" ({self.machine_words(machine)})", classes=["dl-muted"], translate="no"))
+            words.append(
+                nodes.inline(
+                    "", self.say(" (@)").replace("@", self.machine_words(machine)), classes=["dl-muted"], translate="no"
+                )
+            )
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
         return lines
 

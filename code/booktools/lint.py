@@ -29,6 +29,10 @@ REMEDY = "; glue it from a measurement, cite its source, or mark it {given} if i
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff]"
 CHINESE = (
     (
+        re.compile(rf"{_HAN}(\*+)`[^`]*`\1"),
+        "emphasis before a role does not open after Han: emphasise the Han word, then the role",
+    ),
+    (
         re.compile(rf"{_HAN} +[A-Za-z0-9`$]|[A-Za-z0-9`$] +{_HAN}"),
         "a space between Han and Latin is the style sheet's, not typed",
     ),

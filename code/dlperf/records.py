@@ -26,7 +26,7 @@ def svg(figure: Any) -> str:
     return buffer.getvalue()
 
 
-def bundle(key: str, value: Any, unit: str = "1") -> dict[str, dict[str, Any]]:
+def bundle(key: str, value: Any, unit: str = "1", digits: int = 3) -> dict[str, dict[str, Any]]:
     """Returns the mime bundles to store: ``key`` itself and, for a measurement, its derived keys.
 
     ``key.iqr`` is the spread, ``key.percent`` the median of a pure number as a percentage.
@@ -44,7 +44,7 @@ def bundle(key: str, value: Any, unit: str = "1") -> dict[str, dict[str, Any]]:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"{key}: record takes a Measurement, a number, a str, a table or a figure, got {value!r}")
     data = {"key": key, "kind": "value", "value": value, "unit": unit, "environment": environment()}
-    shown = value if isinstance(value, str) else format_quantity(value, unit)
+    shown = value if isinstance(value, str) else format_quantity(value, unit, digits)
     derived = _percentages(key, value) if unit == "1" and not isinstance(value, str) else {}
     return {key: {"text/plain": str(shown), MIME: data}, **derived}
 
@@ -57,17 +57,17 @@ def _percentages(key: str, value: float) -> dict[str, dict[str, Any]]:
     return {f"{key}.percent": _text(f"{100 * value:.3g} %")}
 
 
-def record(key: str, value: Any, unit: str = "1") -> None:
+def record(key: str, value: Any, unit: str = "1", digits: int = 3) -> None:
     """Stores ``value`` under ``key`` for prose, tables, claims and tests.
 
-    ``key`` is ``page.name``. ``value`` is a `Measurement`, a number in ``unit``, a string of digits
-    or identifiers (no words: a page in another language shows it too), a matplotlib figure, or a
-    table. Outside a notebook there is nothing to hand it to, so the line is printed instead.
+    ``key`` is ``page.name``. ``value`` is a `Measurement`, a number in ``unit``, shown with so many
+    significant ``digits``, a string of digits or identifiers (no words: a page in another language
+    shows it too), a matplotlib figure, or a table. Outside a notebook there is nothing to hand it to, so the line is printed instead.
     """
     page, _, name = key.partition(".")
     if not page or not name:
         raise ValueError(f"a record's key is page.name, such as async.enqueue; got {key!r}")
-    bundles = bundle(key, value, unit)
+    bundles = bundle(key, value, unit, digits)
     display = _notebook_display()
     if display is None:
         print(json.dumps({key: bundles[key].get("text/plain", type(value).__name__)}, ensure_ascii=False))
