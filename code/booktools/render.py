@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
@@ -130,6 +131,31 @@ class TranslateCode(SphinxTransform):
                 report_missing(labels, pasted)
 
 
+class MarkEnglish(SphinxTransform):
+    """Marks the English of a term on another language's page as English, for browsers and screen readers.
+
+    It stands in a reference to the glossary, ``预热（warm-up）``, and at the head of a definition there.
+    """
+
+    default_priority = 410
+    phrase = re.compile(r"[A-Za-z][A-Za-z0-9 /–-]*")
+
+    def apply(self, **kwargs: Any) -> None:
+        if page_catalogue(self.config).path is None:
+            return
+        for reference in self.document.findall(pending_xref):
+            if reference.get("reftype") == "term" and self.phrase.fullmatch(reference.astext()):
+                for shown in reference.findall(nodes.inline):
+                    shown["classes"].append("language-en")
+        for definition in self.document.findall(nodes.definition):
+            text = definition.next_node(nodes.Text)
+            head = self.phrase.match(text) if text is not None else None
+            if text is not None and head is not None and text.startswith(("。", "，"), head.end()):
+                english = nodes.inline("", head[0], classes=["language-en"])
+                text.parent.replace(text, [english, nodes.Text(text[head.end() :])])
+
+
 def setup(app: Sphinx) -> None:
-    """Registers the transform; MyST-NB finds the renderers by their entry points."""
+    """Registers the transforms; MyST-NB finds the renderers by their entry points."""
     app.add_transform(TranslateCode)
+    app.add_transform(MarkEnglish)

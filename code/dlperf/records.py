@@ -62,7 +62,9 @@ def record(key: str, value: Any, unit: str = "1", digits: int = 3) -> None:
 
     ``key`` is ``page.name``. ``value`` is a `Measurement`, a number in ``unit``, shown with so many
     significant ``digits``, a string of digits or identifiers (no words: a page in another language
-    shows it too), a matplotlib figure, or a table. Outside a notebook there is nothing to hand it to, so the line is printed instead.
+    shows it too), a matplotlib figure, or a table. Outside a notebook there is nothing to hand it
+    to, so the line is printed instead. Raises TypeError for anything else, ValueError for a key
+    without a page. See the chapter *Measuring performance*.
     """
     page, _, name = key.partition(".")
     if not page or not name:

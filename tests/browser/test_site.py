@@ -28,8 +28,8 @@ CHAPTERS = [page for page in PAGES if not page.endswith("search.html")]
 NAMES = """
 Python Linux Debian Ubuntu Markdown Sphinx Jupyter Matplotlib Numba Triton Inductor Dynamo Chromium Amdahl Gustafson
 Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford Tukey Intel Xeon Core Apple Ampere
-Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu cuda float int bool true
-false None English JavaScript CC BY MIT
+Karp Flatt numpy torch Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
+cuda float int bool true false None English JavaScript CC BY MIT
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that a Chinese page may show as they are, besides what has capitals inside (GPU, NumPy)."""
 
