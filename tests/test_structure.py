@@ -7,22 +7,27 @@ import sys
 
 import pytest
 
-from booktools.notebook import DLPERF, imported
+from booktools.notebook import DLPERF, imported, reached
 
 SPINE = {"timing", "measurement", "device", "environment", "records", "plot"}
-MODULES = sorted(path.stem for path in DLPERF.glob("*.py") if path.stem != "__init__")
+SOURCES = {
+    ".".join(path.relative_to(DLPERF).with_suffix("").parts).removesuffix(".__init__"): path.read_text(encoding="utf-8")
+    for path in DLPERF.rglob("*.py")
+    if path != DLPERF / "__init__.py"
+}
+MODULES = sorted(SOURCES)
+PACKAGES = sorted({module.partition(".")[0] for module in MODULES if "." in module})
 
 
 def inner(module: str) -> set[str]:
-    """Returns the names of the `dlperf` modules that a module imports."""
-    names = imported((DLPERF / f"{module}.py").read_text(encoding="utf-8"))
-    parts = (name.split(".") for name in names if name.startswith("dlperf."))
-    return {part[1] for part in parts if part[1] in MODULES}
+    """Returns the names of the `dlperf` modules and packages that a module imports, its own package aside."""
+    parts = (name.split(".") for name in imported(SOURCES[module]) if name.startswith("dlperf."))
+    return {part[1] for part in parts if part[1] in MODULES} - {module.partition(".")[0]}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_dlperf_never_imports_the_build(module: str) -> None:
-    names = imported((DLPERF / f"{module}.py").read_text(encoding="utf-8"))
+    names = imported(SOURCES[module])
     assert not {name for name in names if name.split(".")[0] in ("booktools", "sphinx", "myst_nb", "jupyter_book")}
 
 
@@ -34,6 +39,13 @@ def test_subjects_import_only_the_spine(module: str) -> None:
 @pytest.mark.parametrize("module", sorted(SPINE))
 def test_the_spine_imports_no_subject(module: str) -> None:
     assert inner(module) <= SPINE
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_page_that_imports_a_package_reaches_all_of_it(package: str) -> None:
+    """So a page is stale when any of its modules changed: their imports are absolute, as `imported` needs them."""
+    modules, _ = reached({f"dlperf.{package}"})
+    assert {f"dlperf.{module}" for module in MODULES if module.partition(".")[0] == package} <= modules.keys()
 
 
 def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:
