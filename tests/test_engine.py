@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import os
 import random
 import subprocess
 import sys
@@ -29,13 +30,16 @@ LONG = 20  # seconds: the watchdog's patience, never a measure
 
 
 @pytest.fixture(autouse=True)
-def watchdog() -> Iterator[None]:
-    """Ends a hanging test with the stacks of all threads; afterwards no worker is left."""
-    faulthandler.dump_traceback_later(LONG, exit=True)
+def watchdog(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Ends a hanging test, and pytest, with the stacks of all threads; after a test no worker is left."""
+    with capfd.disabled():
+        terminal = os.dup(2)
+    faulthandler.dump_traceback_later(LONG, exit=True, file=terminal)
     before = set(threading.enumerate())
     yield
     eventually(lambda: set(threading.enumerate()) <= before)
     faulthandler.cancel_dump_traceback_later()
+    os.close(terminal)
 
 
 def eventually(happened: Callable[[], bool]) -> None:
