@@ -31,6 +31,11 @@ def test_modules_are_reached_through_others() -> None:
     assert "os" not in packages
 
 
+def test_importing_a_module_reaches_its_package() -> None:
+    modules, _ = reached({"dlperf.engine.scheduler"})
+    assert {"dlperf.engine", "dlperf.engine.scheduler", "dlperf.engine.arrays"} <= modules.keys()
+
+
 def test_prose_is_not_in_the_fingerprint(tiny: Book) -> None:
     before = mark(tiny)
     edit(tiny.page("en", "tiny"), "Like this.", "Like that.")

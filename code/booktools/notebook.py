@@ -86,6 +86,7 @@ def reached(names: set[str]) -> tuple[dict[str, Path], set[str]]:
         path = _module_file(name)
         if path and name not in modules:
             modules[name] = path
+            waiting.append(name.rpartition(".")[0])  # Importing a module runs its package, too.
             waiting.extend(imported(path.read_text(encoding="utf-8")))
         elif not name.startswith("dlperf"):
             others.add(name.partition(".")[0])
