@@ -445,7 +445,12 @@ def test_live_bytes_rise_with_results_and_fall_with_the_last_reference() -> None
 def python(code: str) -> subprocess.CompletedProcess[str]:
     """Runs code that begins with an engine on two devices; a hang ends it."""
     head = "import os, threading, time, torch\nfrom dlperf.engine import Engine\nengine = Engine(['cpu:0', 'cpu:1'])\n"
-    return subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, timeout=LONG)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", head + code],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
 
 
 def test_a_forked_process_neither_hangs_nor_runs_what_its_parent_will() -> None:
