@@ -83,19 +83,19 @@ def test_allocation_sides_are_named_and_sampled_alike():
     assert {name: len(m.samples) for name, m in sides.items()} == {"new": 3, "kept": 3}
 
 
-def test_keep_records_marks_collections_and_removes_its_watch():
+def test_make_garbage_marks_collections_and_removes_its_watch():
     before = list(gc.callbacks)
-    times, swept = pitfalls.keep_records(calls=200, per_call=200)
+    times, swept = pitfalls.make_garbage(calls=200, per_call=200)
     assert len(times) == len(swept) == 200
     assert any(swept)
     assert not all(swept)
     assert gc.callbacks == before
 
 
-def test_keep_records_marks_nothing_without_a_collector():
+def test_make_garbage_marks_nothing_without_a_collector():
     gc.disable()
     try:
-        assert not any(pitfalls.keep_records(calls=50, per_call=200)[1])
+        assert not any(pitfalls.make_garbage(calls=50, per_call=200)[1])
     finally:
         gc.enable()
 

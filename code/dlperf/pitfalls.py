@@ -201,27 +201,30 @@ def page_faults(fn: Callable[[], object]) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
-def keep_records(
+def make_garbage(
     calls: int = 400,
-    per_call: int = 150,
+    per_call: int = 100,
 ) -> tuple[list[float], list[bool]]:
     """Returns the seconds of each call, and whether garbage was collected in it.
 
-    A call makes ``per_call`` small lists and keeps them, as a log of training does.
-    The collector runs when enough new objects have piled up, whoever is calling.
+    A call makes ``per_call`` pairs of lists that hold each other, as parent and child
+    in a tree do. No count of references frees them, only the collector; it runs when
+    enough objects have piled up, whoever is calling.
     """
     collected: list[str] = []
-    history: list[list[list[int]]] = []
     times: list[float] = []
     swept: list[bool] = []
     watch = lambda phase, _: collected.append(phase)
     gc.collect()
     gc.callbacks.append(watch)
     try:
-        for step in range(calls):
+        for _ in range(calls):
             collected.clear()
             start = time.perf_counter()
-            history.append([[step, i] for i in range(per_call)])
+            for _ in range(per_call):
+                parent: list[object] = []
+                child: list[object] = [parent]
+                parent.append(child)
             times.append(time.perf_counter() - start)
             swept.append(bool(collected))
     finally:
