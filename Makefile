@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export MACHINE
 
-.PHONY: help book test check chapters unit browser serve record bench-build clean
+.PHONY: help book test check chapters unit browser chromium serve record bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -27,11 +27,16 @@ check: $(READY) ## the fast part, under a minute: lints, types, language parity,
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
-unit: $(READY) ## what the build does with good and bad input
+unit: $(READY) chromium ## what the build does with good and bad input
 	@$(BIN)/pytest -q tests/build
 
-browser: book ## the built site in a real Chromium
+browser: book chromium ## the built site in a real Chromium
 	@$(BIN)/pytest -q tests/browser
+
+# A browser of the system, else one that Playwright installs; without either this fails.
+chromium: $(READY)
+	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name > /dev/null && exit 0; done; \
+		echo "No Chromium on the path: installing one for the tests."; $(BIN)/playwright install chromium
 
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
