@@ -1,5 +1,7 @@
 """The performance model: counts against PyTorch's own counter, the rest against its definition."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from dlperf import model
+from dlperf.environment import cache_bytes
 
 SIZE = st.integers(1, 300)
 HERE = model.Machine(peak=1e12, bandwidth=1e11, overhead=1e-6)
@@ -57,6 +60,17 @@ def test_prediction_adds_overhead_to_the_longer_of_the_other_two(flops, moved):
     assert HERE.predict(flops, moved) == pytest.approx(HERE.overhead + max(cost["memory"], cost["compute"]))
 
 
+@given(st.floats(0, 1e12), st.floats(0, 1e12))
+def test_a_queue_hides_the_smaller_of_asking_and_working(flops, moved):
+    queued = dataclasses.replace(HERE, queued=True)
+    assert queued.predict(flops, moved) == pytest.approx(max(HERE.costs(flops, moved).values()))
+
+
+def test_arrays_that_are_uncached_fill_the_largest_cache_several_times():
+    assert model.uncached("cpu") >= cache_bytes()
+    assert model.uncached("cpu") >= 2**25
+
+
 def test_measured_functions_compute_what_their_names_say():
     assert torch.equal(model.add_one(3, "cpu")(), torch.full((3,), 2.0))
     assert model.multiply(2, 3, 4, "cpu")().shape == (2, 4)
@@ -65,4 +79,5 @@ def test_measured_functions_compute_what_their_names_say():
 def test_calibration_has_three_quantities_in_their_units():
     parts = model.calibrate("cpu", elements=2**12, n=32, repeats=2)
     assert {name: m.unit for name, m in parts.items()} == {"peak": "FLOP/s", "bandwidth": "B/s", "overhead": "s"}
-    assert model.machine(parts).overhead == parts["overhead"].median
+    assert model.machine(parts, "cpu").overhead == parts["overhead"].median
+    assert model.machine(parts, "cuda").queued

@@ -51,7 +51,9 @@ def test_operators_that_only_arrange(name):
 
 @pytest.fixture(scope="module")
 def traced():
-    return timeline.trace(timeline.small_step("cpu", batch=4, width=8), "cpu", warm_up=2)
+    steps = timeline.traces(timeline.small_step("cpu", batch=4, width=8), "cpu", steps=3, warm_up=2)
+    assert len(steps) == 3
+    return timeline.typical(steps)
 
 
 def test_trace_has_the_phases_in_order(traced):
@@ -62,6 +64,12 @@ def test_trace_has_the_matrix_products_of_the_network(traced):
     kernels = [p.name for p in traced if p.lane == "kernel"]
     assert kernels.count("aten::addmm") == 3  # three layers forward
     assert kernels.count("aten::mm") == 5  # backward: a product for each weight, and for each input but the first
+
+
+def test_typical_is_the_step_of_median_length():
+    short, middle, long = spans((0, 1)), spans((5, 7), (6, 8)), spans((0, 9))
+    assert timeline.typical([long, short, middle]) is middle
+    assert timeline.seconds(middle) == 3
 
 
 def test_trace_lanes_nest(traced):

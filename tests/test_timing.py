@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
 
 from dlperf import timing
 from dlperf.device import synchronize, try_all_gpus, try_gpu
-from dlperf.environment import environment
+from dlperf.environment import _quota, environment
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 
@@ -87,6 +88,24 @@ def test_threads_are_set_while_measuring_and_put_back() -> None:
 def test_what_cannot_be_called_is_named() -> None:
     with pytest.raises(TypeError, match="got Tensor; wrap it in a lambda"):
         measure(torch.ones(1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("limit", "cores"), [("150000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)]
+)
+def test_a_quota_counts_as_cores(tmp_path: Path, limit: str, cores: int | None) -> None:
+    (tmp_path / "cpu.max").write_text(limit)
+    assert _quota(tmp_path / "cpu.max") == cores
+    assert _quota(tmp_path / "none") is None
+
+
+def test_environment_tells_the_threads_of_this_moment() -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads + 1)
+        assert environment()["threads"] == threads + 1
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_environment_says_what_and_when() -> None:

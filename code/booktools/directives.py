@@ -91,6 +91,9 @@ class Recording:
             shown: list[nodes.Node] = [nodes.Text(str(value)), nodes.inline("", spread, classes=["dl-muted"])]
         else:
             shown = [nodes.Text(value if isinstance(value, str) else format_quantity(value, entry["unit"]))]
+        if isinstance(value, Measurement) and machine.environment.get("gpus"):
+            elsewhere = str(value.environment.get("device", "")).startswith("CPU")
+            shown += [nodes.inline("", " (CPU)", classes=["dl-muted"])] * elsewhere
         if isinstance(value, Measurement) and value.spread > WIDE_SPREAD:
             shown.append(nodes.inline("", " " + self.say("wide spread"), classes=["dl-wide"]))
         if machine.stale(key):

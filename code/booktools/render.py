@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -70,6 +70,17 @@ def translate_markup(markup: str, labels: Catalogue) -> str:
     return "".join(p if p.startswith("<code") else re.sub(r">([^<>]+)<", between, p) for p in parts)
 
 
+def translated(
+    renderer: NbElementRenderer, data: MimeData, translate: Callable[[str, Catalogue], str], box: str
+) -> list[nodes.Element]:
+    """Returns an output's markup in the page's language, in a ``div`` of class ``box``; reports what has no entry."""
+    env = renderer.renderer.sphinx_env
+    labels = page_catalogue(env.config)
+    shown = f'<div class="{box}">{translate(data.string, labels)}</div>'
+    report_missing(labels, (env.docname, data.line))
+    return [nodes.raw("", shown, format="html")]
+
+
 class Svg:
     """Renders figures inline, for MyST-NB."""
 
@@ -77,13 +88,7 @@ class Svg:
 
     @staticmethod
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
-        if data.mime_type != "image/svg+xml":
-            return None
-        env = renderer.renderer.sphinx_env
-        labels = page_catalogue(env.config)
-        picture = f'<div class="dl-figure">{themed_svg(data.string, labels)}</div>'
-        report_missing(labels, (env.docname, data.line))
-        return [nodes.raw("", picture, format="html")]
+        return translated(renderer, data, themed_svg, "dl-figure") if data.mime_type == "image/svg+xml" else None
 
 
 class Html:
@@ -93,13 +98,7 @@ class Html:
 
     @staticmethod
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
-        if data.mime_type != "text/html":
-            return None
-        env = renderer.renderer.sphinx_env
-        labels = page_catalogue(env.config)
-        shown = f'<div class="dl-table-box">{translate_markup(data.string, labels)}</div>'
-        report_missing(labels, (env.docname, data.line))
-        return [nodes.raw("", shown, format="html")]
+        return translated(renderer, data, translate_markup, "dl-table-box") if data.mime_type == "text/html" else None
 
 
 class TranslateCode(SphinxTransform):

@@ -50,6 +50,18 @@ def same_against_same(m: Measurement, n: int, trials: int = 2000, seed: int = 0)
     return one / other
 
 
+def farthest_by_chance(runs: Sequence[Sequence[float]], trials: int = 2000, seed: int = 0) -> float:
+    """Returns the largest over the smallest median of ``runs`` that is typical if all have one distribution.
+
+    ``runs`` has shape ``(processes, samples)``. Each is divided by its own median, so that only the scatter
+    within a process is left, and as many are drawn from all of them together.
+    """
+    scatter = np.concatenate([np.asarray(run) / np.median(run) for run in runs])
+    draws = np.random.default_rng(seed).choice(scatter, (trials, len(runs), len(runs[0])))
+    medians = np.median(draws, axis=2)
+    return float(np.median(medians.max(axis=1) / medians.min(axis=1)))
+
+
 def near(m: Measurement, value: float, within: float = 0.1) -> float:
     """Returns the share of samples that lie within ``within`` (a ratio) of ``value``."""
     samples = np.asarray(m.samples)

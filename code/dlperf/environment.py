@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import platform
 import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # to say what machine this is must not take seconds of importing
+    import torch
 
 HERE = Path(__file__).resolve().parent
 
@@ -29,10 +34,28 @@ def cpu_model() -> str:
 
 
 def cores() -> int:
-    """Returns the number of cores that this process may use, which can be fewer than exist."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Returns the number of cores that this process may use, which can be fewer than exist.
+
+    Logical ones, as the system counts: two may be threads of one. A container's quota of time counts as
+    cores too, the last begun one included.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, _quota(Path("/sys/fs/cgroup/cpu.max")) or count)
+
+
+def _quota(path: Path) -> int | None:
+    """Returns how many cores' worth of time a control group may use, rounded up; None without a limit."""
+    try:
+        quota, period = path.read_text(encoding="ascii").split()
+        return math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        return None
+
+
+def cache_bytes() -> int:
+    """Returns the size of the largest cache of the first core in bytes, or 0 where the system does not tell."""
+    sizes = [path.read_text().strip() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
+    return max((int(size.removesuffix("K")) * 1024 for size in sizes if size.endswith("K")), default=0)
 
 
 def memory_bytes() -> int | None:
@@ -91,7 +114,6 @@ def _fixed() -> dict[str, object]:
     return {
         "cpu": cpu_model(),
         "cores": cores(),
-        "threads": torch.get_num_threads(),
         "memory_bytes": memory_bytes(),
         "virtual": "hypervisor" in (_proc_field("/proc/cpuinfo", "flags") or "").split(),
         "gpus": gpus(),
@@ -105,11 +127,16 @@ def _fixed() -> dict[str, object]:
     }
 
 
-def environment() -> dict[str, object]:
-    """Returns what this process measures on: JSON values, keyed by plain names.
+def environment(device: torch.device | str | None = None) -> dict[str, object]:
+    """Returns what this process measures on: JSON values, keyed by plain names; with ``device``, that by name too.
 
     ``memory_bytes`` is in bytes; ``cores`` are those that this process may use; ``threads`` are
-    PyTorch's; ``code`` is a hash of ``dlperf``; ``date`` is UTC. The chapter *Measuring
+    PyTorch's at this moment; ``code`` is a hash of ``dlperf``; ``date`` is UTC. The chapter *Measuring
     performance* says why each is needed.
     """
-    return {**_fixed(), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    import torch
+
+    from dlperf.device import describe
+
+    now = {"threads": torch.get_num_threads(), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {**_fixed(), **now} if device is None else {**_fixed(), **now, "device": describe(device)}

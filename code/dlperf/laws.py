@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import os
 import queue
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from dlperf.measurement import Measurement
 
@@ -71,20 +74,33 @@ def _serve(pipe: Connection, core: int | None) -> None:
         pipe.send(spin(amount))
 
 
-class Crew:
-    """``size`` worker processes on ``cores`` cores, each pinned to one, in rotation; a context manager.
+def places(cores: int) -> list[int] | list[None]:
+    """Returns which ``cores`` to pin workers to: threads of one core come after all other cores.
 
-    Where the system cannot pin, the workers run where it puts them.
+    ``[None]`` where the system cannot pin: workers then run where it puts them.
     """
+    if not hasattr(os, "sched_setaffinity"):
+        return [None]
+    allowed = sorted(os.sched_getaffinity(0))
+    second = set()
+    for core in allowed:
+        with contextlib.suppress(OSError):
+            path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            siblings = re.split("[,-]", Path(path).read_text(encoding="ascii").strip())
+            second |= {core} if str(core) != siblings[0] else set()
+    return sorted(allowed, key=lambda core: (core in second, core))[:cores]
+
+
+class Crew:
+    """``size`` worker processes on ``cores`` cores, pinned to `places` in rotation; a context manager."""
 
     def __init__(self, size: int, cores: int) -> None:
-        pinned = hasattr(os, "sched_setaffinity")
-        places: list[int] | list[None] = sorted(os.sched_getaffinity(0))[:cores] if pinned else [None]
+        seats = places(cores)
         context = multiprocessing.get_context("spawn")
         pairs = [context.Pipe() for _ in range(size)]
         self.pipes = [near for near, _ in pairs]
         self.processes = [
-            context.Process(target=_serve, args=(far, places[i % len(places)]), daemon=True)
+            context.Process(target=_serve, args=(far, seats[i % len(seats)]), daemon=True)
             for i, (_, far) in enumerate(pairs)
         ]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
+from dlperf.environment import cache_bytes
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
 
@@ -31,12 +33,14 @@ class Machine:
     """A device: ``peak`` in FLOP/s, ``bandwidth`` in B/s, ``overhead`` in s.
 
     The roofline model of Williams, Waterman and Patterson (2009), with overhead
-    added for each operation. See the chapter *Measuring performance*.
+    added for each operation. A device with a queue is asked for the next operation
+    while it does the last one. See the chapter *Measuring performance*.
     """
 
     peak: float
     bandwidth: float
     overhead: float
+    queued: bool = False
 
     @property
     def ridge(self) -> float:
@@ -49,9 +53,10 @@ class Machine:
         return {"overhead": self.overhead, "memory": memory, "compute": compute}
 
     def predict(self, flops: float, moved: float) -> float:
-        """Returns the predicted seconds: arithmetic and traffic overlap."""
+        """Returns the predicted seconds, one of many calls: arithmetic and traffic overlap."""
         cost = self.costs(flops, moved)
-        return cost["overhead"] + max(cost["memory"], cost["compute"])
+        work = max(cost["memory"], cost["compute"])
+        return max(cost["overhead"], work) if self.queued else cost["overhead"] + work
 
     def regime(self, flops: float, moved: float) -> str:
         """Returns the longest: ``overhead``, ``memory`` or ``compute``."""
@@ -75,23 +80,30 @@ def multiply(b: int, d: int, f: int, device: torch.device | str) -> Callable[[],
     return lambda: torch.mm(x, w, out=y)
 
 
+def uncached(device: torch.device | str) -> int:
+    """Returns how many float32 numbers do not fit the caches of ``device``: two arrays of them fill eight."""
+    return 2**28 if torch.device(device).type == "cuda" else max(2**25, cache_bytes())
+
+
 def calibrate(
-    device: torch.device | str, elements: int = 2**25, n: int = 1024, repeats: int = 10
+    device: torch.device | str, elements: int | None = None, n: int | None = None, repeats: int = 10
 ) -> dict[str, Measurement]:
     """Returns three measurements: ``peak`` (FLOP/s), ``bandwidth`` (B/s) and ``overhead`` (s) of ``device``.
 
-    Peak is what a large product reaches, bandwidth what a long addition reaches, overhead what an
-    operation on one number takes: attained values, not a data sheet's.
+    Peak is what a product of ``n`` rows and columns reaches, bandwidth what an addition to so many ``elements``
+    reaches, overhead what an operation on one number takes: attained values, not a data sheet's.
     """
-    on_gpu = torch.device(device).type == "cuda"
-    n, elements = (8 * n, 8 * elements) if on_gpu else (n, elements)
+    n = n or (8192 if torch.device(device).type == "cuda" else 1024)
+    elements = elements or uncached(device)
+    clock = partial(measure, repeats=repeats, device=device)
     return {
-        "peak": measure(multiply(n, n, n, device), "peak", repeats=repeats).per_second(product_flops(n, n, n), "FLOP"),
-        "bandwidth": measure(add_one(elements, device), "bandwidth", repeats=repeats).per_second(8 * elements, "B"),
-        "overhead": measure(add_one(1, device), "overhead", repeats=repeats),
+        "peak": clock(multiply(n, n, n, device), "peak").per_second(product_flops(n, n, n), "FLOP"),
+        "bandwidth": clock(add_one(elements, device), "bandwidth").per_second(8 * elements, "B"),
+        "overhead": clock(add_one(1, device), "overhead"),
     }
 
 
-def machine(parts: dict[str, Measurement]) -> Machine:
-    """Returns the model whose three numbers are the medians that `calibrate` measured."""
-    return Machine(parts["peak"].median, parts["bandwidth"].median, parts["overhead"].median)
+def machine(parts: dict[str, Measurement], device: torch.device | str) -> Machine:
+    """Returns the model of ``device`` whose three numbers are the medians that `calibrate` measured."""
+    queued = torch.device(device).type == "cuda"
+    return Machine(parts["peak"].median, parts["bandwidth"].median, parts["overhead"].median, queued)

@@ -77,12 +77,14 @@ def fresh_processes(
     return [in_fresh_process(expression) for _ in range(processes)]
 
 
-def first_and_warm(runs: list[list[float]], warm_up: int = 10) -> tuple[Measurement, Measurement]:
+def first_and_warm(
+    runs: list[list[float]], device: torch.device | str = "cpu", warm_up: int = 10
+) -> tuple[Measurement, Measurement]:
     """Returns the first call and the median warm call of each process in ``runs``, in seconds.
 
     Calls up to number ``warm_up`` count as neither, except the first.
     """
-    env = environment()
+    env = environment(device)
     first = Measurement(tuple(run[0] for run in runs), description="first call", environment=env)
     warm = Measurement(tuple(median(run[warm_up:]) for run in runs), description="warm call", environment=env)
     return first, warm
@@ -103,8 +105,8 @@ def queue_and_wait(device: torch.device | str) -> tuple[Callable[[Callable[[], o
 def stopped_early(
     device: torch.device | str,
     products: int = 8,
-    n: int = 512,
-    repeats: int = 30,
+    n: int = 1024,
+    repeats: int = 15,
 ) -> tuple[Measurement, Measurement]:
     """Returns the seconds until the same calls returned, and until all was done.
 
@@ -122,7 +124,7 @@ def stopped_early(
         returned.append(time.perf_counter() - start)
         wait()
         finished.append(time.perf_counter() - start)
-    env = environment()
+    env = environment(device)
     return (
         Measurement(tuple(returned), description="returned", environment=env),
         Measurement(tuple(finished), description="finished", environment=env),
@@ -140,14 +142,14 @@ def clock_in_turn(functions: dict[str, Callable[[], object]], repeats: int) -> d
     return times
 
 
-def libraries_and_precisions(n: int = 512, repeats: int = 20) -> dict[str, list[float]]:
+def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, list[float]]:
     """Returns times in seconds on the CPU of drawing an ``(n, n)`` normal matrix and of multiplying two.
 
     Keys are ``library.bits.step``, such as ``numpy.64.multiply``: two libraries, two precisions, two
-    steps, so that each can be changed alone.
+    steps, so that each can be changed alone; and ``numpy.64.legacy``, the draw by NumPy's old generator.
     """
     rng = np.random.default_rng(0)
-    functions: dict[str, Callable[[], object]] = {}
+    functions: dict[str, Callable[[], object]] = {"numpy.64.legacy": partial(np.random.normal, size=(n, n))}
     for bits, number, tensor_number in ((64, np.float64, torch.float64), (32, np.float32, torch.float32)):
         a = rng.standard_normal((n, n)).astype(number)
         t = torch.from_numpy(a)
@@ -162,10 +164,10 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 """What keeps NumPy's and PyTorch's libraries to one thread; they read it when they are loaded."""
 
 
-def fair_comparison(n: int = 512, repeats: int = 20) -> dict[str, Measurement]:
+def fair_comparison(n: int = 1000, repeats: int = 10) -> dict[str, Measurement]:
     """Returns `libraries_and_precisions` in seconds, taken in a process in which both libraries have one thread."""
     times = in_fresh_process(f"p.libraries_and_precisions({n}, {repeats})", **ONE_THREAD)
-    env = {**environment(), "threads": 1}
+    env = {**environment("cpu"), "threads": 1, "device": "CPU, 1 threads"}
     return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
 
 
@@ -179,7 +181,7 @@ def side_by_side(n: int = 512, repeats: int = 20) -> dict[str, Measurement]:
     ours = partial(torch.matmul, t, t)
     alone = clock_in_turn({"alone": ours}, repeats)
     turn = clock_in_turn({"turn": ours, "numpy": partial(np.matmul, a, a)}, repeats)
-    env = environment()
+    env = environment("cpu")
     return {k: Measurement(tuple(v), "s", k, environment=env) for k, v in {**alone, "turn": turn["turn"]}.items()}
 
 
@@ -190,7 +192,7 @@ def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, M
     """
     x, y = torch.ones(elements), torch.ones(elements)
     times = clock_in_turn({"new": lambda: x + 1, "kept": lambda: torch.add(x, 1, out=y)}, repeats)
-    env = environment()
+    env = environment("cpu")
     return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
 
 

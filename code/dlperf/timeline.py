@@ -56,32 +56,52 @@ def small_step(device: torch.device | str, batch: int = 64, width: int = 128) ->
     return step
 
 
-def trace(step: Callable[[], None], device: torch.device | str, warm_up: int = 10) -> list[Interval]:
-    """Returns what the profiler saw of one call of ``step``, in order of time, after ``warm_up`` calls.
+def traces(
+    step: Callable[[], None], device: torch.device | str, steps: int = 31, warm_up: int = 10
+) -> list[list[Interval]]:
+    """Returns what the profiler saw of each of ``steps`` calls of ``step``, in order of time.
 
-    The profiler is warmed up as well: its own first step is slow.
+    The first ``warm_up`` calls are left out: the profiler's own first steps are slow. Each call is
+    waited for, so none runs into the next. It must begin with a phase "forward".
     """
     on_gpu = torch.device(device).type == "cuda"
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * on_gpu
-    for _ in range(warm_up):
-        step()
-    for _ in range(3):
-        synchronize(device)
-        with profile(activities=activities) as recorded:
-            step()
+    with profile(activities=activities) as recorded:
+        for _ in range(warm_up + steps):
             synchronize(device)
-    return intervals(recorded.events(), on_gpu)
+            step()
+        synchronize(device)
+    events = list(recorded.events())
+    begins = sorted(e.time_range.start for e in events if e.name == PHASES[0] and _on_host(e))
+    ends = [*begins[1:], float("inf")]
+    return [
+        intervals([e for e in events if begin <= e.time_range.start < end], on_gpu)
+        for begin, end in list(zip(begins, ends, strict=True))[warm_up:]
+    ]
+
+
+def seconds(parts: Sequence[Interval]) -> float:
+    """Returns the seconds from the first beginning to the last end in ``parts``."""
+    return max(p.end for p in parts) - min(p.start for p in parts)
+
+
+def typical(steps: Sequence[list[Interval]]) -> list[Interval]:
+    """Returns the step of median length; of an even number, the longer of the middle two."""
+    return sorted(steps, key=seconds)[len(steps) // 2]
+
+
+def _on_host(event: Any) -> bool:
+    return event.device_type == torch.autograd.DeviceType.CPU
 
 
 def intervals(events: Iterable, on_gpu: bool = False) -> list[Interval]:
     """Returns profiler ``events`` as intervals on the three lanes; see `Interval`."""
-    cpu, cuda = torch.autograd.DeviceType.CPU, torch.autograd.DeviceType.CUDA
     events = list(events)
-    host = [e for e in events if e.device_type == cpu]
+    host = [e for e in events if _on_host(e)]
     lanes = [("phase", e) for e in host if e.name in PHASES]
     lanes += [("operator", e) for e in _outermost(host, lambda name: name.startswith("aten::"))]
     if on_gpu:
-        lanes += [("kernel", e) for e in events if e.device_type == cuda and e.name not in PHASES]
+        lanes += [("kernel", e) for e in events if not _on_host(e) and not e.is_user_annotation]
     else:
         lanes += [("kernel", e) for e in _outermost(host, computes)]
     zero = min((e.time_range.start for _, e in lanes), default=0)
@@ -129,7 +149,7 @@ def shares(parts: Sequence[Interval]) -> dict[str, float]:
     operator and outside a kernel. On a GPU both count only while no kernel runs: the rest is hidden.
     """
     lanes = {name: [p for p in parts if p.lane == name] for name in ("phase", "operator", "kernel")}
-    whole = max(p.end for p in parts) - min(p.start for p in parts)
+    whole = seconds(parts)
     kernel = covered(lanes["kernel"]) / whole
     busy = covered([*lanes["kernel"], *lanes["operator"]]) / whole
     return {"kernel": kernel, "dispatch": busy - kernel, "gap": 1 - busy}

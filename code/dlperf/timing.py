@@ -65,13 +65,15 @@ def compare(
     repeats: int = 30,
     num_threads: int | None = None,
     max_seconds: float = 20.0,
+    device: torch.device | str | None = None,
 ) -> dict[str, Measurement]:
     """Returns the time per call of each function in seconds, all measured alternately.
 
     One sample of each is taken in turn, so that a change of clock frequency or a neighbour's load
     falls on all of them and their ratio stays meaningful. Warm-up, block size and clock are
     `torch.utils.benchmark`'s; the clock waits for the GPU. ``num_threads`` defaults to PyTorch's
-    current number. Once ``max_seconds`` have passed, the turn in progress is the last.
+    current number. Once ``max_seconds`` have passed, the turn in progress is the last. ``device`` is
+    where the work runs: it goes into the record.
     """
     samples: dict[str, list[float]] = {name: [] for name in functions}
     with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
@@ -82,7 +84,7 @@ def compare(
                 samples[name].append(timer.timeit(number) / number)
             if time.perf_counter() - start > max_seconds:
                 break
-        env = {**environment(), "threads": torch.get_num_threads()}
+        env = environment(device)
     return {name: _checked(Measurement(tuple(samples[name]), "s", name, clocks[name][1], env)) for name in functions}
 
 
