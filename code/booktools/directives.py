@@ -66,6 +66,15 @@ class Recording:
         """Returns a string of the book's own in the page's language."""
         return page_catalogue(self.config).translate(text)
 
+    def sign(self, sign: str) -> str:
+        """Returns a sign as the page's language sets it: full-width ones bring their own space."""
+        said = self.say(sign)
+        return said if said != sign else {":": ": ", "(@)": " (@)"}[sign]
+
+    def changes(self, names: Sequence[str]) -> nodes.inline:
+        """Returns what changed since a record or is lacking: identifiers, but for the word for a page's cells."""
+        return identifier(", ".join(self.say(name) if name == "cells" else name for name in names))
+
     def machine_name(self, machine: Machine) -> list[nodes.Node]:
         """Returns what a table calls a machine: its name, or `this build`."""
         if machine.name == HERE:
@@ -196,7 +205,7 @@ class ClaimDirective(SphinxDirective, Recording):
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
             words.append(
                 nodes.inline(
-                    "", self.say(" (@)").replace("@", self.machine_words(machine)), classes=["dl-muted"], translate="no"
+                    "", self.sign("(@)").replace("@", self.machine_words(machine)), classes=["dl-muted"], translate="no"
                 )
             )
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
@@ -215,8 +224,7 @@ def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
         nodes.strong("", page.say(verdict.outcome)),
     ]
     if verdict.lacking:
-        words.append(nodes.Text(": "))
-        words.append(identifier(", ".join(verdict.lacking)))
+        words += [nodes.Text(page.sign(":")), page.changes(verdict.lacking)]
     return words
 
 
@@ -285,7 +293,7 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
         stale: list[Cell] = [self.say("changed since")]
-        stale += [[identifier(", ".join(self.changed(m)) or "–")] for m in self.machines]
+        stale += [[self.changes(self.changed(m) or ["–"])] for m in self.machines]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, [*rows, libraries, stale], "dl-environments")
         report_missing(page_catalogue(self.config), self.get_location())
