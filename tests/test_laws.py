@@ -43,8 +43,9 @@ def test_gustafson_is_amdahl_with_the_serial_share_of_the_grown_work(s, n):
 @given(st.integers(1, 200), st.integers(1, 64))
 def test_effective_workers_follow_the_fullest_core(n, cores):
     dealt = [len(range(core, n, cores)) for core in range(cores)]
-    assert laws.effective_workers(n, cores) == pytest.approx(n / max(dealt))
-    assert laws.effective_workers(n, cores) <= min(n, cores)
+    assert laws.effective_workers(n, cores, pinned=True) == pytest.approx(n / max(dealt))
+    assert laws.effective_workers(n, cores, pinned=True) <= laws.effective_workers(n, cores, pinned=False)
+    assert laws.effective_workers(n, cores, pinned=False) == min(n, cores)
 
 
 @given(st.integers(1, 64))

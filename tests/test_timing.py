@@ -12,7 +12,7 @@ import torch
 
 from dlperf import timing
 from dlperf.device import synchronize, try_all_gpus, try_gpu
-from dlperf.environment import _quota, environment
+from dlperf.environment import _quota, cache_bytes, environment
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 
@@ -94,9 +94,28 @@ def test_what_cannot_be_called_is_named() -> None:
     ("limit", "cores"), [("150000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)]
 )
 def test_a_quota_counts_as_cores(tmp_path: Path, limit: str, cores: int | None) -> None:
+    assert _quota(tmp_path) is None
     (tmp_path / "cpu.max").write_text(limit)
-    assert _quota(tmp_path / "cpu.max") == cores
-    assert _quota(tmp_path / "none") is None
+    assert _quota(tmp_path) == cores
+
+
+@pytest.mark.parametrize(("limit", "cores"), [("250000", 3), ("-1", None)])
+def test_a_quota_of_the_older_kind_counts_too(tmp_path: Path, limit: str, cores: int | None) -> None:
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu/cpu.cfs_quota_us").write_text(limit)
+    (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000")
+    assert _quota(tmp_path) == cores
+
+
+def test_cache_bytes_adds_up_the_last_level_and_counts_a_shared_cache_once(tmp_path: Path) -> None:
+    for core in range(4):
+        for level, size, sharers in ((1, "32K", str(core)), (3, "1024K", "0-1" if core < 2 else "2-3")):
+            index = tmp_path / f"cpu{core}/cache/index{level}"
+            index.mkdir(parents=True)
+            for name, value in {"level": level, "size": size, "shared_cpu_list": sharers}.items():
+                (index / name).write_text(f"{value}\n")
+    assert cache_bytes(tmp_path) == 2 * 2**20
+    assert cache_bytes(tmp_path / "nothing") == 0
 
 
 def test_environment_tells_the_threads_of_this_moment() -> None:

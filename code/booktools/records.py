@@ -82,16 +82,18 @@ class Machine:
         return self.executions[page].stale if page in self.executions else ()
 
     def has(self, need: str) -> bool:
-        """Returns whether the machine has what a claim needs: cuda, compiler, devices>=n, cores>=n."""
+        """Returns whether the machine has what a claim needs: cuda, compiler, linux, devices>=n, cores>=n."""
         environment = self.environment
         if need == "cuda":
             return bool(environment.get("gpus"))
         if need == "compiler":
             return bool(environment.get("compiler"))
+        if need == "linux":
+            return str(environment.get("os")).startswith("Linux")
         if counted := re.fullmatch(r"(devices|cores)>=(\d+)", need):
             have = len(environment.get("gpus", [])) if counted[1] == "devices" else environment.get("cores", 1)
             return int(have) >= int(counted[2])
-        raise BookError(f"unknown need {need!r}: cuda, compiler, devices>=n or cores>=n would do")
+        raise BookError(f"unknown need {need!r}: cuda, compiler, linux, devices>=n or cores>=n would do")
 
 
 def page_of(key: str) -> str:

@@ -10,56 +10,57 @@ import numpy as np
 from dlperf.measurement import Measurement
 
 
-def interval_width(m: Measurement, n: int, draws: int = 40, seed: int = 0) -> float:
-    """Returns how wide a bootstrap interval from ``n`` of ``m``'s samples is on average, over ``m``'s median.
+def at_random(samples: Sequence[float], n: int, draws: int = 200, seed: int = 0) -> np.ndarray:
+    """Returns ``draws`` rows of ``n`` of the ``samples``, each drawn by itself: independent by construction."""
+    return np.random.default_rng(seed).choice(samples, (draws, n))
 
-    ``n`` samples are drawn ``draws`` times, as if the experiment had stopped there. The whole width is
-    meant, so 0.02 is plus or minus a hundredth. See the chapter *Measuring performance*.
+
+def in_a_row(samples: Sequence[float], n: int, draws: int = 200, seed: int = 0) -> np.ndarray:
+    """Returns ``draws`` rows of ``n`` consecutive ``samples``: what an experiment of ``n`` calls would have seen."""
+    starts = np.random.default_rng(seed).integers(0, len(samples) - n + 1, draws)
+    return np.lib.stride_tricks.sliding_window_view(samples, n)[starts]
+
+
+def interval_width(rows: np.ndarray) -> float:
+    """Returns how wide the bootstrap interval of the median is, over the median, on average over ``rows``.
+
+    The whole width is meant, so 0.02 is plus or minus a hundredth. See the chapter *Measuring performance*.
     """
-    rng = np.random.default_rng(seed)
-    widths = []
-    for _ in range(draws):
-        low, high = Measurement(tuple(rng.choice(m.samples, n)), m.unit).interval(resamples=400)
-        widths.append(high - low)
-    return float(np.mean(widths)) / m.median
+    intervals = [Measurement(tuple(row)).interval(resamples=400) for row in rows]
+    return float(np.mean(np.ptp(intervals, axis=1)) / np.median(rows))
 
 
-def coverage(
-    population: Sequence[float], n: int, statistic: Callable[..., Any] = np.median, trials: int = 200, seed: int = 0
-) -> float:
-    """Returns how often the interval from ``n`` samples of ``population`` holds the population's ``statistic``.
+def coverage(rows: np.ndarray, truth: float, statistic: Callable[..., Any] = np.median) -> float:
+    """Returns in which share of ``rows`` the bootstrap interval of ``statistic`` holds the ``truth``.
 
-    A 95 % interval that is right holds it in 0.95 of the trials.
+    A 95 % interval that is right holds it in 0.95 of them.
     """
-    rng = np.random.default_rng(seed)
-    truth = statistic(np.asarray(population)[None, :], axis=1)[0]
-    held = 0
-    for _ in range(trials):
-        low, high = Measurement(tuple(rng.choice(population, n))).interval(resamples=400, statistic=statistic)
-        held += bool(low <= truth <= high)
-    return held / trials
+    intervals = (Measurement(tuple(row)).interval(resamples=400, statistic=statistic) for row in rows)
+    return float(np.mean([low <= truth <= high for low, high in intervals]))
 
 
-def same_against_same(m: Measurement, n: int, trials: int = 2000, seed: int = 0) -> np.ndarray:
-    """Returns ``trials`` ratios of two medians, each of ``n`` samples of the same measurement.
+def same_against_same(samples: Sequence[float], n: int, trials: int = 2000, seed: int = 0) -> np.ndarray:
+    """Returns ``trials`` ratios of two medians, each of ``n`` consecutive ``samples`` of the same thing.
 
-    The true ratio is 1: whatever else comes out is what ``n`` runs of each side would report in error.
+    The true ratio is 1: whatever else comes out is what ``n`` calls of each side would report in error.
     """
-    rng = np.random.default_rng(seed)
-    one, other = (np.median(rng.choice(m.samples, (trials, n)), axis=1) for _ in range(2))
+    one, other = np.median(in_a_row(samples, n, 2 * trials, seed), axis=1).reshape(2, trials)
     return one / other
 
 
-def farthest_by_chance(runs: Sequence[Sequence[float]], trials: int = 2000, seed: int = 0) -> float:
-    """Returns the largest over the smallest median of ``runs`` that is typical if all have one distribution.
+def farthest_by_chance(
+    runs: Sequence[Sequence[float]], block: int = 5, trials: int = 2000, seed: int = 0, level: float = 95
+) -> float:
+    """Returns what the largest median over the smallest stays below in ``level`` percent of cases by chance.
 
     ``runs`` has shape ``(processes, samples)``. Each is divided by its own median, so that only the scatter
-    within a process is left, and as many are drawn from all of them together.
+    within a process is left; new runs are put together from blocks of consecutive samples of all of them.
     """
-    scatter = np.concatenate([np.asarray(run) / np.median(run) for run in runs])
-    draws = np.random.default_rng(seed).choice(scatter, (trials, len(runs), len(runs[0])))
-    medians = np.median(draws, axis=2)
-    return float(np.median(medians.max(axis=1) / medians.min(axis=1)))
+    scatter = np.array([np.asarray(run) / np.median(run) for run in runs])
+    blocks = np.lib.stride_tricks.sliding_window_view(scatter, block, axis=1).reshape(-1, block)
+    shape = trials, len(runs), scatter.shape[1] // block
+    medians = np.median(blocks[np.random.default_rng(seed).integers(0, len(blocks), shape)], axis=(2, 3))
+    return float(np.percentile(medians.max(axis=1) / medians.min(axis=1), level))
 
 
 def near(m: Measurement, value: float, within: float = 0.1) -> float:

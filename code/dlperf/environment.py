@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -40,22 +41,28 @@ def cores() -> int:
     cores too, the last begun one included.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, _quota(Path("/sys/fs/cgroup/cpu.max")) or count)
+    return min(count, _quota() or count)
 
 
-def _quota(path: Path) -> int | None:
-    """Returns how many cores' worth of time a control group may use, rounded up; None without a limit."""
-    try:
-        quota, period = path.read_text(encoding="ascii").split()
-        return math.ceil(int(quota) / int(period))
-    except (OSError, ValueError):  # no such file, or "max"
-        return None
+def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Returns how many cores' worth of time this container may use, rounded up; None without a limit."""
+    files = [root / "cpu.max"], [root / "cpu/cpu.cfs_quota_us", root / "cpu/cpu.cfs_period_us"]  # version 2, version 1
+    for version in files:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+            quota, period = " ".join(path.read_text(encoding="ascii") for path in version).split()
+            return math.ceil(int(quota) / int(period)) if int(quota) > 0 else None
+    return None
 
 
-def cache_bytes() -> int:
-    """Returns the size of the largest cache of the first core in bytes, or 0 where the system does not tell."""
-    sizes = [path.read_text().strip() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
-    return max((int(size.removesuffix("K")) * 1024 for size in sizes if size.endswith("K")), default=0)
+def cache_bytes(root: Path = Path("/sys/devices/system/cpu")) -> int:
+    """Returns the size of all last-level caches together in bytes, or 0 where the system does not tell."""
+    sizes: dict[tuple[int, str], int] = {}
+    for index in root.glob("cpu[0-9]*/cache/index*"):
+        with contextlib.suppress(OSError, ValueError):
+            level, size, sharers = ((index / name).read_text().strip() for name in ("level", "size", "shared_cpu_list"))
+            sizes[int(level), sharers] = int(size.removesuffix("K")) * 1024
+    last = max((level for level, _ in sizes), default=0)
+    return sum(size for (level, _), size in sizes.items() if level == last)
 
 
 def memory_bytes() -> int | None:
@@ -111,11 +118,12 @@ def code_hash() -> str:
 def _fixed() -> dict[str, object]:
     import torch
 
+    flags = _proc_field("/proc/cpuinfo", "flags")
     return {
         "cpu": cpu_model(),
         "cores": cores(),
         "memory_bytes": memory_bytes(),
-        "virtual": "hypervisor" in (_proc_field("/proc/cpuinfo", "flags") or "").split(),
+        "virtual": "hypervisor" in flags.split() if flags else None,
         "gpus": gpus(),
         "cuda": torch.version.cuda if torch.cuda.is_available() else None,
         "driver": _proc_field("/proc/driver/nvidia/version", "NVRM version"),

@@ -45,12 +45,17 @@ def little(rate: float, wait: float) -> float:
     return rate * wait
 
 
-def effective_workers(n: int, cores: int) -> float:
+PINS = hasattr(os, "sched_setaffinity")
+"""Whether this system can pin a process to a core: Linux can."""
+
+
+def effective_workers(n: int, cores: int, pinned: bool = PINS) -> float:
     """Returns how many workers' worth of speed ``n`` workers have on ``cores`` cores.
 
-    The core with the most workers finishes last: it has ``ceil(n / cores)`` of ``n`` equal parts.
+    If each is pinned, the core with the most workers finishes last: it has ``ceil(n / cores)`` of ``n``
+    equal parts. A system that moves workers about can at best keep all cores busy.
     """
-    return n / math.ceil(n / cores)
+    return n / math.ceil(n / cores) if pinned else min(n, cores)
 
 
 def worker_counts(cores: int) -> list[int]:
@@ -79,7 +84,7 @@ def places(cores: int) -> list[int] | list[None]:
 
     ``[None]`` where the system cannot pin: workers then run where it puts them.
     """
-    if not hasattr(os, "sched_setaffinity"):
+    if not PINS:
         return [None]
     allowed = sorted(os.sched_getaffinity(0))
     second = set()
@@ -144,8 +149,9 @@ def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable
             crew.do([serial])
             crew.do([share(n)] * n)
             times.append(time.perf_counter() - start)
-    env = environment()
-    return {n: Measurement(tuple(times), "s", str(n), environment=env) for n, times in samples.items()}
+    env = environment("cpu")
+    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in samples}
+    return {n: Measurement(tuple(times), "s", str(n), environment=told[n]) for n, times in samples.items()}
 
 
 @dataclass(frozen=True)

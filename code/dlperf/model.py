@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from dlperf.environment import cache_bytes
+from dlperf.environment import cache_bytes, memory_bytes
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
 
@@ -66,9 +66,9 @@ class Machine:
 
 def add_one(elements: int, device: torch.device | str) -> Callable[[], object]:
     """Returns a function that adds 1 to ``elements`` float32 numbers: 1 FLOP and 8 bytes for each."""
-    x = torch.ones(elements, device=device)
+    x, one = torch.ones(elements, device=device), torch.ones((), device=device)  # a Python 1 would be wrapped each time
     y = torch.empty_like(x)
-    return lambda: torch.add(x, 1, out=y)
+    return lambda: torch.add(x, one, out=y)
 
 
 def multiply(b: int, d: int, f: int, device: torch.device | str) -> Callable[[], object]:
@@ -81,8 +81,13 @@ def multiply(b: int, d: int, f: int, device: torch.device | str) -> Callable[[],
 
 
 def uncached(device: torch.device | str) -> int:
-    """Returns how many float32 numbers do not fit the caches of ``device``: two arrays of them fill eight."""
-    return 2**28 if torch.device(device).type == "cuda" else max(2**25, cache_bytes())
+    """Returns how many float32 numbers do not fit the caches of ``device``: two such arrays fill them eight times.
+
+    On a CPU they never fill more than a quarter of the memory.
+    """
+    if torch.device(device).type == "cuda":
+        return 2**28
+    return min(max(2**25, cache_bytes()), (memory_bytes() or 2**33) // 32)
 
 
 def calibrate(

@@ -160,29 +160,36 @@ def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, list
     return clock_in_turn(functions, repeats)
 
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
 """What keeps NumPy's and PyTorch's libraries to one thread; they read it when they are loaded."""
 
 
 def fair_comparison(n: int = 1000, repeats: int = 10) -> dict[str, Measurement]:
     """Returns `libraries_and_precisions` in seconds, taken in a process in which both libraries have one thread."""
-    times = in_fresh_process(f"p.libraries_and_precisions({n}, {repeats})", **ONE_THREAD)
-    env = {**environment("cpu"), "threads": 1, "device": "CPU, 1 threads"}
+    expression = f"[p.environment('cpu'), p.libraries_and_precisions({n}, {repeats})]"
+    env, times = in_fresh_process(expression, **ONE_THREAD)
     return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
 
 
-def side_by_side(n: int = 512, repeats: int = 20) -> dict[str, Measurement]:
+def side_by_side(n: int = 512, rounds: int = 5, each: int = 4, rest: float = 0.2) -> dict[str, Measurement]:
     """Returns the time of PyTorch's product in seconds: ``alone``, and in ``turn`` with NumPy's, all threads each.
 
-    Both libraries keep threads that stay awake for a while after a product, waiting for the next one.
+    Both libraries keep threads that stay awake for a while after a product, waiting for the next one. So
+    ``rest`` seconds pass before each round of the one and of the other; the rounds alternate.
     """
     a = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
     t = torch.from_numpy(a)
     ours = partial(torch.matmul, t, t)
-    alone = clock_in_turn({"alone": ours}, repeats)
-    turn = clock_in_turn({"turn": ours, "numpy": partial(np.matmul, a, a)}, repeats)
+    times: dict[str, list[float]] = {"alone": [], "turn": []}
+    for _ in range(rounds):
+        time.sleep(rest)
+        times["alone"] += clock_in_turn({"ours": ours}, each)["ours"]
+        time.sleep(rest)
+        times["turn"] += clock_in_turn({"ours": ours, "theirs": partial(np.matmul, a, a)}, each)["ours"]
     env = environment("cpu")
-    return {k: Measurement(tuple(v), "s", k, environment=env) for k, v in {**alone, "turn": turn["turn"]}.items()}
+    return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
 
 
 def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, Measurement]:

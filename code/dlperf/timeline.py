@@ -41,7 +41,7 @@ def small_step(device: torch.device | str, batch: int = 64, width: int = 128) ->
     torch.manual_seed(0)
     layers = [torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU()]
     net = torch.nn.Sequential(*layers, torch.nn.Linear(width, 10)).to(device)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)  # one update for each tensor, on a GPU too
     x, y = torch.randn(batch, 64, device=device), torch.randint(10, (batch,), device=device)
 
     def step() -> None:
