@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -97,10 +98,16 @@ def python(node: Node) -> str:
     return f"{node.name} = {call}"
 
 
+@functools.cache
+def function(op: str, count: int) -> Callable[..., Any]:
+    """Returns the operation on ``count`` arguments as a function: what is printed is also what is evaluated."""
+    names = [f"a{i}" for i in range(count)]
+    return eval(f"lambda {', '.join(names)}: {expression(op, names)}", NAMES)
+
+
 def apply(op: str, *args: Any) -> Any:
-    """Returns what the operation makes of numbers or tensors: what is printed is also what is evaluated."""
-    names = [f"a{i}" for i in range(len(args))]
-    return eval(expression(op, names), {**NAMES, **dict(zip(names, args, strict=True))})
+    """Returns what the operation makes of numbers, of tensors, or of tensors without data."""
+    return function(op, len(args))(*args)
 
 
 def interpret(graph: Graph, *inputs: Any) -> Any:

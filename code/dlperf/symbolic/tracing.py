@@ -199,9 +199,12 @@ def _many(value: Any) -> bool:
 
 def names_of(fn: Callable[..., Any], count: int) -> list[str]:
     """Returns what the function calls its first ``count`` arguments, or ``x0``, ``x1``, … where it does not say."""
-    parameters = list(inspect.signature(fn).parameters.values())[:count]
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())[:count]
+    except ValueError:  # a function of C does not tell
+        parameters = []
     plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return plain if len(plain) == count and "torch" not in plain else [f"x{i}" for i in range(count)]
+    return plain if len(plain) == count and NAMES.keys().isdisjoint(plain) else [f"x{i}" for i in range(count)]
 
 
 def trace(fn: Callable[..., Any], *example_args: Any) -> Graph:
