@@ -74,7 +74,8 @@ def libtorch_options() -> tuple[str, ...]:
     """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
     headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
     folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
-    return ("-std=c++20", "-O1", *headers, *folders, "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10")
+    linking = "-Wl,--allow-shlib-undefined"  # a PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere
+    return ("-std=c++20", "-O1", *headers, *folders, linking, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10")
 
 
 def cpp_program() -> Path:

@@ -111,16 +111,24 @@ def apply(op: str, *args: Any) -> Any:
 
 
 def interpret(graph: Graph, *inputs: Any) -> Any:
-    """Returns the outputs by walking the graph node by node, as an interpreter does. No fused loops."""
-    values = {**graph.constants, **{node.name: value for node, value in zip(graph.inputs, inputs, strict=True)}}
-    for node in graph.nodes:
+    """Returns the outputs by walking the graph node by node, as an interpreter does; a fused loop one by one, too."""
+    given = {node.name: value for node, value in zip(graph.inputs, inputs, strict=True)}
+    values = walk(graph.nodes, {**graph.constants, **given})
+    outputs = substitute(graph.outputs, values)
+    return outputs if len(outputs) > 1 else outputs[0]
+
+
+def walk(nodes: Iterable[Node], values: dict[str, Any]) -> dict[str, Any]:
+    """Returns ``values`` with those that the nodes compute, and without those that they free."""
+    for node in nodes:
         if node.op == "del":
             for name in node.args:
                 del values[name]
+        elif node.body:
+            values[node.name] = walk(node.body, dict(values))[node.name]
         else:
             values[node.name] = apply(node.op, *substitute(node.args, values))
-    outputs = substitute(graph.outputs, values)
-    return outputs if len(outputs) > 1 else outputs[0]
+    return values
 
 
 def load(source: str, **names: Any) -> Callable[..., Any]:

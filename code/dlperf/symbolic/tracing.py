@@ -50,32 +50,21 @@ def _reflected(op: str) -> Callable[..., Proxy]:
 
 def _refuse(reason: str) -> Callable[..., NoReturn]:
     def method(self: Proxy, *_: Any, **__: Any) -> NoReturn:
-        raise TraceError(reason)
+        raise TraceError(f"this {reason}")
 
     return method
 
 
-KNOWN = (
-    "+ - * / @ neg relu exp tanh sigmoid sqrt reciprocal maximum minimum sum mean transpose reshape linear, "
-    "as operators, methods or functions of torch"
-)
-"""What can be traced."""
+KNOWN = "+ - * / @ neg relu exp tanh sigmoid sqrt reciprocal maximum minimum sum mean transpose reshape linear"
+"""What can be traced, as operators, methods and functions of `torch`."""
 
-VALUE = (
-    "this asks for a value, and while tracing there is none, only a shape; "
-    "return the tensor and look at it outside, or leave this line out of the compiled function"
-)
+VALUE = "asks for a value, and while tracing there are only shapes; return the tensor, and look at it outside"
 BRANCH = (
-    "this decides by a value, and while tracing there is none, so one of the branches would be lost; "
-    "torch.maximum, torch.minimum and torch.relu choose element by element, shapes may be compared, "
-    "and any other decision belongs outside the compiled function"
+    "decides by a value, and while tracing there are only shapes; decide outside, or element by element: torch.maximum"
 )
-PARTS = "parts of a tensor are not traced; use operations on whole tensors, or take it apart outside the function"
-CHANGE = "a change in place would alter a tensor that others may see; write x = x + y instead of x += y or x.add_(y)"
-
-
-def _unknown(name: str) -> NoReturn:
-    raise TraceError(CHANGE if name.endswith("_") else f"{name} is not traced; what is: {KNOWN}")
+PARTS = "takes a tensor apart, which is not traced; use operations on whole tensors, or take it apart outside"
+CHANGE = "changes a tensor in place, and others may see it; write x = x + y, not x += y or x.add_(y)"
+OTHER = f"is not among what is traced: {KNOWN}"
 
 
 class Proxy:
@@ -120,12 +109,12 @@ class Proxy:
     __int__ = __float__ = __index__ = __array__ = item = tolist = numpy = _refuse(VALUE)
     __iter__ = __getitem__ = __contains__ = _refuse(PARTS)
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __setitem__ = _refuse(CHANGE)
-    __pow__ = __rpow__ = __abs__ = __mod__ = __floordiv__ = _refuse(f"this operator is not traced; what is: {KNOWN}")
+    __pow__ = __rpow__ = __abs__ = __mod__ = __floordiv__ = _refuse(OTHER)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        _unknown(name)
+        raise TraceError(f"{name} {CHANGE if name.endswith('_') else OTHER}")
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -134,7 +123,7 @@ class Proxy:
         proxy = next((arg for arg in args if isinstance(arg, Proxy)), None)
         method = getattr(cls, func.__name__, None)
         if proxy is None or method is None:
-            _unknown(func.__name__)
+            raise TraceError(f"{func.__name__} {CHANGE if func.__name__.endswith('_') else OTHER}")
         return method(proxy.tracer.lift(args[0]), *args[1:], **options)
 
 
