@@ -1,0 +1,125 @@
+"""Deployment: a compiled model leaves Python, and runs in a C++ program or in a process without its class."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import cpp_extension
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.native import build
+
+PROGRAM = r"""
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+std::vector<at::Tensor> load(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto list = torch::jit::pickle_load({std::istreambuf_iterator<char>(file), {}});
+  std::vector<at::Tensor> tensors;
+  for (const auto& value : list.toListRef()) tensors.push_back(value.toTensor());
+  return tensors;
+}
+
+void save(const std::vector<at::Tensor>& tensors, const char* path) {
+  const auto tuple = c10::ivalue::Tuple::create(std::vector<at::IValue>(tensors.begin(), tensors.end()));
+  const auto bytes = torch::jit::pickle_save(tuple);
+  std::ofstream(path, std::ios::binary).write(bytes.data(), bytes.size());
+}
+
+int main(int argc, char** argv) {  // package, inputs, outputs, threads, samples, calls per sample
+  at::set_num_threads(std::stoi(argv[4]));
+  const c10::InferenceMode no_gradients;
+  torch::inductor::AOTIModelPackageLoader model(argv[1]);
+  const auto inputs = load(argv[2]);
+  save(model.run(inputs), argv[3]);
+  for (int sample = 0; sample < std::stoi(argv[5]); ++sample) {
+    const int calls = std::stoi(argv[6]);
+    const auto start = std::chrono::steady_clock::now();
+    for (int call = 0; call < calls; ++call) model.run(inputs);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::cout << seconds.count() / calls << '\n';
+  }
+}
+"""
+"""Runs a package on inputs that Python saved: outputs go to a file, seconds per call to the terminal."""
+
+LOADER = """
+import sys, torch
+model = torch.export.load(sys.argv[1]).module()
+torch.save(model(*torch.load(sys.argv[2])), sys.argv[3])
+"""
+"""All that a process needs to run an exported model: the file, and not the class."""
+
+
+class DeployError(RuntimeError):
+    """A deployed model did not run."""
+
+
+def libtorch_options() -> tuple[str, ...]:
+    """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
+    headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
+    folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    linking = "-Wl,--allow-shlib-undefined"  # a PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere
+    return ("-std=c++20", "-O1", *headers, *folders, linking, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10")
+
+
+def cpp_program() -> Path:
+    """Returns the C++ program that runs packages, built once. Raises `CompilerError` without a compiler."""
+    return build(PROGRAM, *libtorch_options())
+
+
+def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path) -> Path:
+    """Returns ``path``, which must end in ``.pt2``, with ``model`` exported and compiled by AOTInductor for ``inputs``.
+
+    Source: https://docs.pytorch.org/docs/stable/torch.compiler_aot_inductor.html.
+    """
+    with torch.no_grad():
+        exported = torch.export.export(model.eval(), tuple(inputs))
+        torch._inductor.aoti_compile_and_package(exported, package_path=str(path))
+    return path
+
+
+def run_in_cpp(
+    path: Path, inputs: Sequence[torch.Tensor], samples: int = 30, calls: int = 100
+) -> tuple[tuple[torch.Tensor, ...], Measurement]:
+    """Returns what the package computes in a C++ program, and the time per call in seconds, after one to warm up.
+
+    ``inputs`` are on the CPU; the program uses as many threads as PyTorch does here. Raises `CompilerError`
+    where it cannot be built, `DeployError` with the program's own words where it fails.
+    """
+    settings = [str(n) for n in (torch.get_num_threads(), samples, calls)]
+    printed, outputs = _run([str(cpp_program())], path, inputs, settings)
+    seconds = tuple(map(float, printed.split()))
+    return outputs, Measurement(seconds, "s", "C++", calls, environment("cpu"))
+
+
+def run_without_class(path: Path, inputs: Sequence[torch.Tensor]) -> Any:
+    """Returns what a model saved by `torch.export.save` computes in a new process, which imports PyTorch alone."""
+    return _run([sys.executable, "-c", LOADER], path, inputs, [])[1]
+
+
+def _run(command: list[str], model: Path, inputs: Sequence[torch.Tensor], settings: list[str]) -> tuple[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = str(Path(folder, "inputs.pt")), str(Path(folder, "outputs.pt"))
+        torch.save(list(inputs), given)
+        done = subprocess.run([*command, str(model), given, made, *settings], capture_output=True, text=True)
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            reason = next((line for line in said if "what():" in line), said[-1])  # of C++ the error, of Python too
+            raise DeployError(f"{model} did not run: {reason.strip()}")
+        return done.stdout, torch.load(made)
