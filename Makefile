@@ -22,13 +22,13 @@ check: $(READY) ## the fast part, under a minute: lints, types, language parity,
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m booktools check
-	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/browser
+	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser
 
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
-unit: $(READY) chromium ## what the build does with good and bad input
-	@$(BIN)/pytest -q tests/build
+unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long
+	@$(BIN)/pytest -q tests/build tests/slow
 
 browser: book chromium ## the built site in a real Chromium
 	@$(BIN)/pytest -q tests/browser
