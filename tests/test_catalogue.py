@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from booktools.book import BookError
-from booktools.catalogue import Catalogue, has_words
+from booktools.catalogue import Catalogue, has_words, wrapped
 from booktools.render import themed_svg, translate_markup
 
 
@@ -66,6 +66,17 @@ CODE = '''def f(x):
     s = "# why is not a comment here"
     return x  # why
 '''
+
+
+def test_wrapped_breaks_han_anywhere_but_keeps_names_and_closing_signs() -> None:
+    text = "返回预测的秒数：``predicted_seconds_of_many_calls``，见《性能测量》一章。" * 6
+    lines = wrapped(text, 40)
+    assert "".join(lines) == text
+    assert len(lines) > 6
+    assert all(sum(1 + (ord(c) > 127) for c in line) <= 46 for line in lines)
+    assert all(line[0] not in "，。；：、）》”" for line in lines)
+    assert all(line.count("``") % 2 == 0 for line in lines)
+    assert wrapped("short words stay") == ["short words stay"]
 
 
 def test_comments_and_docstrings_change_and_code_does_not(labels: Catalogue) -> None:

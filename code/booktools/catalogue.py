@@ -10,6 +10,7 @@ import functools
 import io
 import re
 import tokenize
+import unicodedata
 from pathlib import Path
 
 from babel.messages.pofile import read_po
@@ -121,7 +122,7 @@ class Catalogue:
                 and previous in (tokenize.NEWLINE, tokenize.INDENT)
                 and '"""' in token.string
             ):
-                edits.append((token.start, token.end, self._docstring(token.string)))
+                edits.append((token.start, token.end, self._docstring(token.string, token.start[1])))
             if token.type not in (tokenize.COMMENT, tokenize.NL):
                 previous = token.type
         for (row, column), (end_row, end_column), new in reversed(edits):
@@ -129,16 +130,31 @@ class Catalogue:
             lines[row - 1 : end_row] = [before + new + after]
         return "".join(lines)[:-1]
 
-    def _docstring(self, quoted: str) -> str:
-        """Returns a docstring whose paragraphs are translated, each as one entry whatever its line breaks."""
+    def _docstring(self, quoted: str, column: int) -> str:
+        """Returns a docstring whose paragraphs are translated, each as one entry, and broken into lines anew."""
         opening, body = re.match(r'^(\w*""")(.*)"""$', quoted, re.S).groups()  # type: ignore[union-attr]
         parts = re.split(r"(\n[ \t]*\n[ \t]*|\n[ \t]*$)", body)
         done = []
         for part in parts:
             flat = re.sub(r"\s*\n\s*", " ", part)
             new = self.translate(flat)
-            done.append(part if new == flat else new)
+            done.append(part if new == flat else f"\n{' ' * column}".join(wrapped(new)))
         return opening + "".join(done) + '"""'
+
+
+def wrapped(text: str, columns: int = 84) -> list[str]:
+    """Returns ``text`` in lines of about so many ``columns``; Han counts as two, and may be broken after any character.
+
+    No line begins with a closing sign, and no name or literal is broken.
+    """
+    lines, used = [""], 0
+    for piece in re.findall(r"(?:``[^`]*``|[!-~]+|.)[，。；：、）》”]* ?", text):
+        width = sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in piece)
+        if used and used + width > columns:
+            lines, used = [*lines, ""], 0
+        lines[-1] += piece
+        used += width
+    return [line.rstrip() for line in lines]
 
 
 @functools.cache
