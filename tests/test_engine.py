@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlperf.engine import Array, Engine, Operation, Variable, draw_graph, draw_memory, draw_timeline
-from dlperf.engine.scheduler import FRONT_END
+from dlperf.engine.operations import FRONT_END
 
 TWO = ("cpu:0", "cpu:1")
 LONG = 60  # seconds: the watchdog's patience, never a measure
@@ -429,7 +429,7 @@ def test_an_engine_that_nobody_refers_to_ends_its_threads() -> None:
 
 
 def test_live_bytes_rise_with_results_and_fall_with_the_last_reference() -> None:
-    with Engine(["cpu"], history=4) as engine:
+    with Engine(["cpu"]) as engine:
         x = engine.array(torch.zeros(100))
         y = x + 1
         y += 1
@@ -438,8 +438,29 @@ def test_live_bytes_rise_with_results_and_fall_with_the_last_reference() -> None
         x = x * 2
         engine.waitall()
         del y
-        assert [size for _, size in engine.live_bytes()] == [800, 1200, 800, 400]
+        assert [size for _, size in engine.live_bytes()] == [400, 800, 1200, 800, 400]
         assert x.asnumpy().sum() == 0
+
+
+def test_a_record_of_live_bytes_that_grew_too_long_keeps_its_peak_its_order_and_its_end() -> None:
+    with Engine(["cpu"], history=50) as engine:
+        x = engine.array(torch.zeros(1000))
+        for _ in range(3000):
+            engine.call(torch.zeros, 1)
+        x = x + 1
+        engine.waitall()
+        live = engine.live_bytes()
+        assert len(live) <= 2000  # of 6,002 moments
+        assert max(live, key=lambda point: point[1])[1] in {8000, 8004}
+        for _ in range(3000):
+            engine.call(torch.zeros, 1)
+        engine.waitall()
+        del x
+        again = engine.live_bytes()
+        assert max(size for _, size in again) == max(size for _, size in live)
+        assert again == sorted(again, key=lambda point: point[0])
+        assert again[-1][1] == 0
+        assert len(engine.history) == 50
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
