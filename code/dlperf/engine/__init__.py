@@ -12,8 +12,19 @@ Source: Chen et al., MXNet, 2015, section 3.2 (https://arxiv.org/abs/1512.01274)
 """
 
 from dlperf.engine.arrays import Array, Engine
+from dlperf.engine.cost import enqueue_cost
 from dlperf.engine.figures import draw_graph, draw_memory, draw_timeline
 from dlperf.engine.operations import Operation, Variable
 from dlperf.engine.scheduler import Scheduler
 
-__all__ = ["Array", "Engine", "Operation", "Scheduler", "Variable", "draw_graph", "draw_memory", "draw_timeline"]
+__all__ = [
+    "Array",
+    "Engine",
+    "Operation",
+    "Scheduler",
+    "Variable",
+    "draw_graph",
+    "draw_memory",
+    "draw_timeline",
+    "enqueue_cost",
+]

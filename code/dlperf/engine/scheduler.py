@@ -64,7 +64,7 @@ class Scheduler:
             raise ValueError(f"this engine has no device {device}; it has {', '.join(self.devices)}")
         op = Operation(self, fn, name or getattr(fn, "__name__", type(fn).__name__), device)
         with self._lock:
-            while len(self._pending) >= self.depth and not self._closed and not self._inside():
+            while len(self._pending) >= self.depth and not self._inside():
                 self._room.wait()
             if self._closed and not self._inside():
                 raise RuntimeError(f"cannot enqueue {op.name}: the engine is closed")
@@ -117,9 +117,11 @@ class Scheduler:
             op.error = CancelledError(f"{op.name} was cancelled before it began")
         if op.fn and not op.error:
             try:
-                op.fn()
-                if stream:
-                    stream.synchronize()
+                try:
+                    op.fn()
+                finally:  # after a failure too: what a GPU still uses must not be freed
+                    if stream:
+                        stream.synchronize()
             except BaseException as error:
                 op.error = error
                 with self._lock, suppress(Exception):  # not every exception takes notes
@@ -179,7 +181,6 @@ class Scheduler:
         self.wait(name="close")  # refused in an operation
         with self._lock:
             self._closed = True
-            self._room.notify_all()
         try:
             self.waitall()
         finally:
