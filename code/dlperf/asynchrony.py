@@ -1,0 +1,181 @@
+"""The cost of calls that return before their work is done: measured part by part, predicted, and held against the whole.
+
+Every function takes the engine that it measures. The chapter *Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.timing import measure
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds per call: ``enqueue`` it, ``execute`` its work, ``hear`` of its end."""
+
+    enqueue: float
+    execute: float
+    hear: float
+
+    def synchronous(self, n: int) -> float:
+        """Returns the predicted seconds of ``n`` calls, each waited for."""
+        return n * (self.enqueue + self.execute + self.hear)
+
+    def asynchronous(self, n: int) -> float:
+        """Returns the same with one wait at the end: the slower side rules."""
+        fast, slow = sorted((self.enqueue, self.execute))
+        return fast + n * slow + self.hear
+
+    def serial(self, n: int) -> float:
+        """Returns the same if front end and back end never overlap."""
+        return n * (self.enqueue + self.execute) + self.hear
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop on one device of ``engine``: sines of ``front`` numbers by the caller, of ``back`` numbers in the queue."""
+
+    engine: Any
+    front: int
+    back: int
+    device: str = "cpu"
+
+    def calls(self) -> tuple[Call, Any]:
+        """Returns one iteration, which ends with enqueueing, and the array that it updates."""
+        x = self.engine.array(torch.ones(self.back), self.device)
+        y = torch.ones(self.front)
+        own = (lambda: torch.sin(y, out=y)) if self.front else (lambda: None)
+        return lambda: (own(), self.engine.update(sine, x)), x
+
+    def behind_a_gate(self, n: int) -> tuple[float, float]:
+        """Returns the seconds per call to enqueue ``n`` while nothing runs, then to run them with nothing to enqueue."""
+        call, _ = self.calls()
+        gate = threading.Event()
+        self.engine.enqueue(gate.wait, device=self.device)
+        enqueue = clock(lambda: repeat(call, n))
+        gate.set()
+        return enqueue / n, clock(self.engine.waitall) / n
+
+    def synchronous(self, n: int) -> float:
+        """Returns the seconds of ``n`` iterations, each waited for."""
+        call, x = self.calls()
+        return clock(lambda: repeat(lambda: (call(), self.engine.wait_to_read(x)), n))
+
+    def asynchronous(self, n: int) -> float:
+        """Returns the seconds of ``n`` iterations with one wait at the end."""
+        call, _ = self.calls()
+        return clock(lambda: (repeat(call, n), self.engine.waitall()))
+
+
+def sine(x: torch.Tensor) -> torch.Tensor:
+    """Changes ``x`` into its sine: one operator of any length, during which Python's lock is free."""
+    return torch.sin(x, out=x)
+
+
+def repeat(call: Call, n: int) -> None:
+    """Calls ``call`` ``n`` times."""
+    for _ in range(n):
+        call()
+
+
+def clock(call: Call) -> float:
+    """Returns the seconds that ``call`` takes until it returns."""
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def parts(loop: Loop, n: int = 500, repeats: int = 5) -> dict[str, Measurement]:
+    """Returns ``enqueue``, ``execute`` and ``hear`` in seconds per call, each measured by itself.
+
+    The third is what an operation on one number costs when it is waited for, beyond enqueueing and executing it.
+    """
+    empty = Loop(loop.engine, loop.front, 1, loop.device)
+    rows = []
+    for _ in range(repeats):
+        enqueue, execute = loop.behind_a_gate(n)
+        rows.append((enqueue, execute, empty.synchronous(n) / n - sum(empty.behind_a_gate(n))))
+    env = environment()
+    names = "enqueue", "execute", "hear"
+    return {k: Measurement(v, "s", k, n, env) for k, v in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def costs(measured: dict[str, Measurement]) -> Costs:
+    """Returns the model whose three numbers are the medians that `parts` measured."""
+    return Costs(*(measured[k].median for k in ("enqueue", "execute", "hear")))
+
+
+def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict[str, Measurement]]:
+    """Returns, for each loop, its parts and totals of ``n`` calls in seconds, and predicted over measured totals.
+
+    Keys are those of `parts`, then ``synchronous`` and ``asynchronous``, and the ratios ``synchronous fit``,
+    ``asynchronous fit`` and ``serial fit``. Each trial predicts from its own parts, then measures.
+    """
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in loops}
+    for _ in range(repeats):
+        for name, loop in loops.items():
+            row = {k: m.median for k, m in parts(loop, repeats=1).items()}
+            model = Costs(**row)
+            row |= {"synchronous": loop.synchronous(n), "asynchronous": loop.asynchronous(n)}
+            row["synchronous fit"] = model.synchronous(n) / row["synchronous"]
+            row["asynchronous fit"] = model.asynchronous(n) / row["asynchronous"]
+            row["serial fit"] = model.serial(n) / row["asynchronous"]
+            rows[name].append(row)
+    env = environment()
+    return {
+        name: {k: Measurement(tuple(r[k] for r in taken), "1" if "fit" in k else "s", k, 1, env) for k in taken[0]}
+        for name, taken in rows.items()
+    }
+
+
+def length(seconds: float, device: str = "cpu", reference: int = 2**16) -> int:
+    """Returns how many numbers have sines that take one thread about ``seconds`` on ``device``."""
+    x = torch.ones(reference, device=device)
+    return max(1, int(reference * seconds / measure(lambda: sine(x), repeats=5, num_threads=1).median))
+
+
+@contextmanager
+def undisturbed(engine: Any) -> Iterator[None]:
+    """Gives the front end and each of the engine's devices one thread, and a core each if there are enough, for a block.
+
+    A thread has its own count of helpers, hence the operations that set it. Python's garbage collector
+    rests: it would look through all that waits in the queue. The engine's threads keep their cores.
+    """
+    environment()  # reads how many cores there are before they are handed out
+    threads = torch.get_num_threads()
+    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    enough = len(free) > len(engine.devices)
+    for i, device in enumerate(engine.devices, 1):
+        engine.enqueue(lambda i=i: one_thread({free[i]} if enough else ()), device=device, name="one_thread")
+    engine.waitall()
+    one_thread({free[0]} if enough else ())
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        if enough:
+            os.sched_setaffinity(0, free)
+        torch.set_num_threads(threads)
+
+
+def one_thread(core: Iterable[int] = ()) -> None:
+    """Keeps the calling thread's operators to itself, and the thread to ``core``, if one is given."""
+    torch.set_num_threads(1)
+    if core:
+        os.sched_setaffinity(0, core)

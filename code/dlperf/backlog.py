@@ -1,0 +1,167 @@
+"""What a queue holds on to: training whose loop runs ahead of the work, with and without a bound.
+
+The experiment is a textbook's; a run is made by an engine that the caller gives. The chapter
+*Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+BATCH, FEATURES = 1024, 512
+"""One batch: so many examples of so many float32 numbers, two mebibytes."""
+
+M_MMAP_THRESHOLD = -3
+"""glibc's name for the size from which a block is the operating system's own, and goes back when it is freed."""
+
+
+def resident_bytes() -> int:
+    """Returns the bytes of main memory that this process occupies now; where the system does not tell, its peak."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def occupied(device: torch.device | str) -> int:
+    """Returns the bytes that are occupied now: by tensors on a GPU, or by this process in main memory."""
+    device = torch.device(device)
+    return torch.cuda.memory_allocated(device) if device.type == "cuda" else resident_bytes()
+
+
+def return_free_memory() -> None:
+    """Makes the C library give freed memory back to the operating system, now and for large blocks ever after.
+
+    Otherwise a process keeps what it once had, and its size says little about what is in use. Nothing
+    happens where the library is not glibc.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_THRESHOLD, 2**20)
+        libc.malloc_trim(0)
+
+
+def perceptron(*widths: int, device: torch.device | str = "cpu", seed: int = 0) -> nn.Sequential:
+    """Returns a multilayer perceptron from ``FEATURES`` inputs through ``widths``, with ReLU between the layers."""
+    torch.manual_seed(seed)
+    sizes = [FEATURES, *widths]
+    layers = [m for a, b in zip(sizes, sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers[:-1]).to(device)
+
+
+def training_step(net: nn.Module, rate: float = 0.01) -> Callable[..., None]:
+    """Returns ``step(loss, x, y)``: forward, squared loss, backward and update; ``loss`` receives the value."""
+    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+
+    def step(loss: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        error = ((net(x)[:, 0] - y) ** 2).mean()
+        error.backward()
+        optimizer.step()
+        loss.copy_(error.detach())
+
+    return step
+
+
+def batches(number: int, seed: int = 0) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
+    """Yields ``number`` batches of normal ``x`` of shape (1024, 512) and ``y`` of ones, drawn when asked for."""
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(number):
+        yield torch.randn(BATCH, FEATURES, generator=generator), torch.ones(BATCH)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: seconds until the loop ``returned`` and until all was ``finished``, peaks in bytes, last loss.
+
+    ``process`` is the growth of `occupied` at its peak; ``live`` the peak of what the engine's arrays held.
+    """
+
+    returned: float
+    finished: float
+    process: int
+    live: int
+    loss: float
+    history: tuple[tuple[float, int], ...]
+
+
+class Peak:
+    """The growth in bytes of what is `occupied` during a block, at its highest: looked at twice in a millisecond."""
+
+    def __init__(self, device: torch.device | str) -> None:
+        self.device, self.bytes = device, 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._end.wait(5e-4):
+            self.bytes = max(self.bytes, occupied(self.device) - self.base)
+
+    def __enter__(self) -> Peak:
+        return_free_memory()
+        self.base = occupied(self.device)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+
+def train(engine: Any, *, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
+    """Returns the run of a training loop that hands one operation per batch to ``engine``.
+
+    If ``wait``, each iteration reads the loss; otherwise only the end is waited for.
+    """
+    one = lambda: torch.set_num_threads(1)  # the front end's other core is to be free
+    engine.enqueue(one, device=device)
+    engine.waitall()
+    with Peak(device) as peak:
+        step = training_step(perceptron(*widths, device=device))
+        loss = engine.array(torch.zeros(()), device)
+        start = perf_counter()
+        for x, y in batches(number):
+            engine.update(step, loss, engine.array(x, device), engine.array(y, device), name="step")
+            if wait:
+                loss.item()
+        returned = perf_counter() - start
+        engine.waitall()
+        finished = perf_counter() - start
+    history = tuple(engine.live_bytes())
+    return Run(returned, finished, peak.bytes, max(size for _, size in history), loss.item(), history)
+
+
+def trials(
+    engines: dict[str, Callable[[], Any]], waits: Iterable[str] = (), repeats: int = 3, **options: Any
+) -> dict[str, list[Run]]:
+    """Returns the runs of each kind of engine, taken in turn; those named in ``waits`` read every loss."""
+    runs: dict[str, list[Run]] = {name: [] for name in engines}
+    for _ in range(repeats):
+        for name, make in engines.items():
+            with make() as engine:
+                runs[name].append(train(engine, wait=name in waits, **options))
+    return runs
+
+
+def taken(runs: Iterable[Run], what: str) -> Measurement:
+    """Returns one figure of several runs: seconds for ``returned`` and ``finished``, bytes for ``process`` and ``live``."""
+    unit = "s" if what in ("returned", "finished") else "B"
+    return Measurement(tuple(getattr(run, what) for run in runs), unit, what, environment=environment())

@@ -1,0 +1,234 @@
+"""Who waits, and until when: clocks that are read when calls return and when their work is done.
+
+The chapter *Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+import bz2
+from collections.abc import Callable, Iterable
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from dlperf.device import synchronize
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+Program = Callable[[], tuple[float, float]]
+"""Runs once and returns two times in seconds: until its calls returned, and until it had waited for them."""
+
+
+PUBLISHED = {
+    "product, sum, print": 2.1746,
+    "product, wait_to_read": 1.6327,
+    "two products, waitall": 3.2405,
+    "product, asnumpy": 1.5788,
+    "product, norm, item": 1.7495,
+}
+"""Seconds until the end of `blockers` for 4000 rows, in MXNet on a CPU.
+
+Source: Zhang et al., Dive into Deep Learning, MXNet edition, section *Asynchronous Computing*.
+"""
+
+
+def clocked(calls: Callable[[], Any], wait: Callable[[Any], Any]) -> Program:
+    """Returns the program that makes ``calls`` and then passes what they return to ``wait``."""
+
+    def program() -> tuple[float, float]:
+        start = perf_counter()
+        result = calls()
+        returned = perf_counter() - start
+        wait(result)
+        return returned, perf_counter() - start
+
+    return program
+
+
+def blockers(engine: Any, n: int) -> dict[str, Program]:
+    """Returns products of an ``(n, n)`` matrix that end in each way of waiting that an engine has."""
+    x = engine.array(torch.rand(n, n))
+    return {
+        "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
+        "product, wait_to_read": clocked(lambda: x @ x, engine.wait_to_read),
+        "two products, waitall": clocked(lambda: (x @ x, x @ x), lambda _: engine.waitall()),
+        "product, asnumpy": clocked(lambda: x @ x, lambda y: y.asnumpy()),
+        "product, norm, item": clocked(lambda: (x @ x).norm(), lambda y: y.item()),
+    }
+
+
+def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
+    """Returns the programs of `blockers` on PyTorch's own queue, the current stream of a CUDA ``device``."""
+    x = torch.rand(n, n, device=device)
+    stream = torch.cuda.current_stream(device)
+    return {
+        "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
+        "product, wait_to_read": clocked(lambda: x @ x, lambda _: stream.synchronize()),
+        "two products, waitall": clocked(lambda: (x @ x, x @ x), lambda _: synchronize(device)),
+        "product, asnumpy": clocked(lambda: x @ x, lambda y: y.cpu().numpy()),
+        "product, norm, item": clocked(lambda: (x @ x).norm(), lambda y: y.item()),
+    }
+
+
+def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
+    """Returns, for each program, when it returned and when it finished, in seconds, after one unclocked turn."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+    for turn in range(repeats + 1):
+        for name, program in programs.items():
+            pair = program()
+            if turn:
+                times[name].append(pair)
+    env = environment()
+    return {
+        name: (
+            Measurement(tuple(pair[0] for pair in pairs), "s", "returned", environment=env),
+            Measurement(tuple(pair[1] for pair in pairs), "s", "finished", environment=env),
+        )
+        for name, pairs in times.items()
+    }
+
+
+def draw_and_multiply(n: int = 1000, rounds: int = 10, device: torch.device | str = "cpu") -> dict[str, Program]:
+    """Returns programs that draw a normal ``(n, n)`` matrix and square it, ``rounds`` times each.
+
+    Names say library, bits and, if it is a GPU, device; ``draw`` alone draws without squaring.
+    """
+    rng = np.random.default_rng(0)
+    device = torch.device(device)
+
+    def numpy(bits: int) -> np.ndarray:
+        a = rng.standard_normal((n, n), dtype=np.float64 if bits == 64 else np.float32)
+        return a @ a
+
+    def pytorch(bits: int, where: torch.device) -> torch.Tensor:
+        a = torch.randn(n, n, dtype=torch.float64 if bits == 64 else torch.float32, device=where)
+        return a @ a
+
+    def many(step: Callable[[], Any], where: torch.device) -> Program:
+        return clocked(lambda: [step() for _ in range(rounds)][-1], lambda _: synchronize(where))
+
+    cpu = torch.device("cpu")
+    programs = {f"NumPy, {bits} bit": many(lambda bits=bits: numpy(bits), cpu) for bits in (64, 32)}
+    places = {"": cpu} if device.type == "cpu" else {"": cpu, ", GPU": device}
+    for name, where in places.items():
+        for bits in (64, 32):
+            programs[f"PyTorch, {bits} bit{name}"] = many(lambda bits=bits, where=where: pytorch(bits, where), where)
+    programs["NumPy, draw"] = many(lambda: rng.standard_normal((n, n)), cpu)
+    programs["PyTorch, draw"] = many(lambda: torch.randn(n, n, dtype=torch.float64), cpu)
+    return programs
+
+
+SUSPECTS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "x + 1": lambda x: x + 1,
+    "x.sum()": lambda x: x.sum(),
+    "x.shape": lambda x: x.shape,
+    "x.sum().item()": lambda x: x.sum().item(),
+    "x.cpu()": lambda x: x.cpu(),
+    "print(x)": repr,
+    "bool(x.sum() > 0)": lambda x: bool(x.sum() > 0),
+    "x.nonzero()": lambda x: x.nonzero(),
+    "x[x > 0]": lambda x: x[x > 0],
+}
+"""Calls on a tensor of which some need its values on the front end, and therefore wait."""
+
+
+def found_waiting(device: torch.device | str) -> dict[str, bool] | None:
+    """Returns which of `SUSPECTS` PyTorch reports as synchronizing on a CUDA ``device``; None on any other.
+
+    Source: torch.cuda.set_sync_debug_mode, which says itself that it does not see all.
+    """
+    if torch.device(device).type != "cuda":
+        return None
+    x = torch.randn(64, device=device)
+    found = {}
+    for name, call in SUSPECTS.items():
+        call(x)  # a first call may wait for other reasons
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            call(x)
+            found[name] = False
+        except RuntimeError:
+            found[name] = True
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    return found
+
+
+def branches(engine: Any, second: str, n: int) -> Callable[[], Any]:
+    """Returns a program that cubes two ``(n, n)`` matrices and adds the cubes.
+
+    One branch runs on the engine's first device, the other on ``second``.
+    """
+    first = engine.devices[0]
+    x, y = (engine.array(torch.rand(n, n), place) for place in (first, second))
+    return lambda: x @ x @ x + (y @ y @ y).to(first)
+
+
+def epoch(engine: Any, batches: int = 12, n: int = 512, *, hidden: bool) -> float:
+    """Returns the sum of the losses of a loop that draws each batch itself and leaves the rest to ``engine``.
+
+    If ``hidden``, the loop reads each loss to add it up; otherwise the engine adds, and the sum is read once.
+    """
+    generator = torch.Generator().manual_seed(0)
+    weights, total, read = engine.array(torch.ones(n, n)), engine.array(torch.zeros(())), 0.0
+    for _ in range(batches):
+        x = engine.array(torch.randn(n, n, generator=generator))
+        loss = engine.call(lambda a, w: (a @ w).relu().mean(), x, weights, name="loss")
+        if hidden:
+            read += loss.item()
+        else:
+            total += loss
+    return read if hidden else total.item()
+
+
+class Packed(Dataset):
+    """``items`` examples, each ``numbers`` float32 numbers that have to be decompressed: what loading does on a CPU."""
+
+    def __init__(self, items: int, numbers: int = 2**17, seed: int = 0) -> None:
+        values = np.random.default_rng(seed).integers(0, 16, numbers).astype(np.float32)
+        self.items, self.data = items, bz2.compress(values.tobytes())
+
+    def __len__(self) -> int:
+        return self.items
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        return torch.frombuffer(bytearray(bz2.decompress(self.data)), dtype=torch.float32)
+
+
+def seconds_per_item(loader: Iterable[torch.Tensor], work: Callable[[torch.Tensor], object], skip: int = 3) -> float:
+    """Returns the mean seconds in which ``work`` gets through an item of ``loader``, the first ``skip`` aside."""
+    items = iter(loader)
+    for x in islice(items, skip):
+        work(x)
+    start, count = perf_counter(), 0
+    for x in items:
+        work(x)
+        count += 1
+    return (perf_counter() - start) / count
+
+
+def loading(
+    work: Callable[[torch.Tensor], object], items: int = 30, repeats: int = 3, **options: Any
+) -> dict[str, Measurement]:
+    """Returns seconds per item: ``load`` and ``compute`` alone, ``in line``, and with one loader ``worker`` process.
+
+    ``options`` are those of `Packed`.
+    """
+    data = Packed(items, **options)
+    one = [data[0]] * items
+    sides: dict[str, Callable[[], float]] = {
+        "load": lambda: seconds_per_item(DataLoader(data, batch_size=None), lambda x: None),
+        "compute": lambda: seconds_per_item(one, work),
+        "in line": lambda: seconds_per_item(DataLoader(data, batch_size=None), work),
+        "worker": lambda: seconds_per_item(DataLoader(data, batch_size=None, num_workers=1), work),
+    }
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(repeats):
+        for name, side in sides.items():
+            times[name].append(side())
+    env = environment()
+    return {name: Measurement(tuple(samples), "s", name, items, env) for name, samples in times.items()}
