@@ -106,10 +106,12 @@ class Engine(Scheduler):
 
     def live_bytes(self) -> list[tuple[float, int]]:
         """Returns the bytes that arrays hold after each change, with its `time.perf_counter` in seconds."""
-        return self._memory.totals()
+        with self._lock:
+            return self._memory.totals()
 
     def _fill(self, array: Array, value: Any) -> Array:
-        self._memory.add(value)
+        with self._lock:
+            self._memory.add(value)
         array._value = value
         return array
 

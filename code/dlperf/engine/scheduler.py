@@ -68,21 +68,22 @@ class Scheduler:
                 self._room.wait()
             if self._closed and not self._inside():
                 raise RuntimeError(f"cannot enqueue {op.name}: the engine is closed")
-            if device not in self._threads:
-                self._start(device)
+            if len(self._threads) < len(self._queues):
+                self._start()
             self._link(op, reads, writes)
         return op
 
     def _inside(self) -> bool:
         return threading.current_thread() in self._threads.values()
 
-    def _start(self, device: str) -> None:
-        stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
-        queue = self._queues[device]
-        weakref.finalize(self, queue.put, None).atexit = False
-        thread = threading.Thread(target=_work, args=(queue, stream), name=device, daemon=True)
-        thread.start()
-        self._threads[device] = thread
+    def _start(self) -> None:  # all at once: at the interpreter's exit, when operations may still enqueue, none can
+        for device in self._queues.keys() - self._threads.keys():
+            stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
+            queue = self._queues[device]
+            weakref.finalize(self, queue.put, None).atexit = False
+            thread = threading.Thread(target=_work, args=(queue, stream), name=device, daemon=True)
+            thread.start()
+            self._threads[device] = thread
 
     def _link(self, op: Operation, reads: Variables, writes: Variables, after: Iterable[Operation] = ()) -> None:
         """Lets ``op`` follow what it has to, and later operations find it; it may be ready now."""
@@ -124,9 +125,10 @@ class Scheduler:
                         stream.synchronize()
             except BaseException as error:
                 op.error = error
-                with self._lock, suppress(Exception):  # not every exception takes notes
-                    self._failed.append(op)
+                with suppress(Exception):  # not every exception takes notes
                     error.add_note(op.origin())
+                with self._lock:
+                    self._failed.append(op)
         self._finish(op)
 
     def _finish(self, op: Operation) -> None:
