@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
+from matplotlib.patches import FancyArrowPatch, Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
 from dlperf.engine.operations import FRONT_END, Operation
@@ -82,8 +82,11 @@ def draw_graph(operations: Iterable[Operation], axes: Any = None, title: str = "
         color, stroke = KINDS[ops[path[-1][0]].after[path[0][0]]]
         half = box[1] / room[1] / 2 if down else box[0] / room[0] / 2
         points = [at(*point) for point in _curve([places[node] for node in path], half)]
-        arrow = Path(points, [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)])
-        axes.add_patch(FancyArrowPatch(path=arrow, arrowstyle="-|>", mutation_scale=9, color=color, ls=stroke, lw=1.2))
+        curve = Path(points, [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)])
+        axes.add_patch(PathPatch(curve, fc="none", ec=color, ls=stroke, lw=1.2))
+        head = points[-1][0] - 0.01 * (not down), points[-1][1] + 0.01 * down
+        style = dict[str, Any](arrowstyle="->", mutation_scale=9, shrinkA=0, shrinkB=0, color=color, lw=1.2)
+        axes.add_patch(FancyArrowPatch(head, points[-1], **style))
     colors = dict(zip(sorted({op.device for op in ops.values()}), COLORS * len(ops), strict=False))
     for number, op in ops.items():
         (x, y), color = at(*places[(number,)]), colors[op.device]
@@ -128,7 +131,7 @@ def draw_timeline(operations: Iterable[Operation], axes: Any = None, title: str 
     zero = min((op.enqueued for op in ops), default=0.0)
     span = span or max((op.end - zero for op in ops), default=0.0) or 1.0
     axes = axes or figure(height=1.1 + 0.5 * len(rows))[1]
-    letter = 0.075 * span / (0.75 * axes.figure.get_size_inches()[0])  # its width in seconds
+    letter = 0.068 * span / (0.75 * axes.figure.get_size_inches()[0])  # its width in seconds
     colors, written = _name_colors(ops), set[str]()
     for device, name in dict.fromkeys((op.device, op.name) for op in ops):
         same = [op for op in ops if (op.device, op.name) == (device, name)]
