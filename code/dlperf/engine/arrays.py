@@ -105,7 +105,10 @@ class Engine(Scheduler):
         self.wait(*arrays, name="wait_to_read")
 
     def live_bytes(self) -> list[tuple[float, int]]:
-        """Returns the bytes that arrays hold after each change, with its `time.perf_counter` in seconds."""
+        """Returns the bytes that arrays hold after each change, after its `time.perf_counter` in seconds.
+
+        Beyond about ``history`` moments it is thinned; its peak stays.
+        """
         with self._lock:
             return self._memory.totals()
 
