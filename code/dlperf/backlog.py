@@ -1,20 +1,22 @@
 """What a queue holds on to: training whose loop runs ahead of the work, with and without a bound.
 
-The experiment is a textbook's; a run is made by an engine that the caller gives. The chapter
-*Asynchronous computation* tells the story.
+The chapter *Asynchronous computation* tells the story.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import resource
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,11 +24,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from dlperf.engine import Engine
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 
 BATCH, FEATURES = 1024, 512
 """One batch: so many examples of so many float32 numbers, two mebibytes."""
+
+UNBOUNDED = float("inf")
+"""The depth of a queue that takes everything."""
 
 M_MMAP_THRESHOLD = -3
 """glibc's name for the size from which a block is the operating system's own, and goes back when it is freed."""
@@ -55,7 +61,7 @@ def return_free_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
-        libc.mallopt(M_MMAP_THRESHOLD, 2**20)
+        libc.mallopt(M_MMAP_THRESHOLD, 2**16)
         libc.malloc_trim(0)
 
 
@@ -63,7 +69,7 @@ def perceptron(*widths: int, device: torch.device | str = "cpu", seed: int = 0) 
     """Returns a multilayer perceptron from ``FEATURES`` inputs through ``widths``, with ReLU between the layers."""
     torch.manual_seed(seed)
     sizes = [FEATURES, *widths]
-    layers = [m for a, b in zip(sizes, sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.ReLU())]
+    layers = [m for a, b in pairwise(sizes) for m in (nn.Linear(a, b), nn.ReLU())]
     return nn.Sequential(*layers[:-1]).to(device)
 
 
@@ -131,8 +137,7 @@ def train(engine: Any, *, wait: bool, widths: tuple[int, ...], number: int, devi
 
     If ``wait``, each iteration reads the loss; otherwise only the end is waited for.
     """
-    one = lambda: torch.set_num_threads(1)  # the front end's other core is to be free
-    engine.enqueue(one, device=device)
+    engine.enqueue(lambda: _prepare(widths[0], device), device=device)
     engine.waitall()
     with Peak(device) as peak:
         step = training_step(perceptron(*widths, device=device))
@@ -149,19 +154,43 @@ def train(engine: Any, *, wait: bool, widths: tuple[int, ...], number: int, devi
     return Run(returned, finished, peak.bytes, max(size for _, size in history), loss.item(), history)
 
 
-def trials(
-    engines: dict[str, Callable[[], Any]], waits: Iterable[str] = (), repeats: int = 3, **options: Any
-) -> dict[str, list[Run]]:
-    """Returns the runs of each kind of engine, taken in turn; those named in ``waits`` read every loss."""
+def _prepare(width: int, device: str) -> None:
+    """Leaves the front end a core to itself, and lets the libraries take what memory they keep for this thread."""
+    torch.set_num_threads(1)
+    torch.rand(BATCH, FEATURES, device=device) @ torch.rand(FEATURES, width, device=device)
+
+
+def trials(depths: Iterable[float], repeats: int = 3, **options: Any) -> dict[str, list[Run]]:
+    """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
+
+    ``options`` are those of `train`.
+    """
+    torch.set_num_threads(1)
+    engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
     runs: dict[str, list[Run]] = {name: [] for name in engines}
-    for _ in range(repeats):
-        for name, make in engines.items():
-            with make() as engine:
-                runs[name].append(train(engine, wait=name in waits, **options))
+    for turn in range(repeats + 1):
+        for name, depth in engines.items():
+            with Engine([options["device"]], depth) as engine:
+                run = train(engine, wait=name == "synchronous", **options | ({} if turn else {"number": 3}))
+                runs[name] += [run] if turn else []  # the first turn warms up
     return runs
 
 
+def in_fresh_process(**options: Any) -> dict[str, list[Run]]:
+    """Returns `trials` with ``options`` run in a new process, whose memory nothing else has used.
+
+    Raises RuntimeError with what the process wrote if it fails.
+    """
+    show = "json.dumps({name: [dataclasses.asdict(run) for run in runs] for name, runs in found.items()})"
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    code = f"import dataclasses, json, dlperf.backlog as b; inf = b.UNBOUNDED; found = b.trials({given}); print({show})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the trials failed in a fresh process: {done.stderr.strip()[-2000:]}")
+    return {name: [Run(**run) for run in runs] for name, runs in json.loads(done.stdout).items()}
+
+
 def taken(runs: Iterable[Run], what: str) -> Measurement:
-    """Returns one figure of several runs: seconds for ``returned`` and ``finished``, bytes for ``process`` and ``live``."""
+    """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes."""
     unit = "s" if what in ("returned", "finished") else "B"
     return Measurement(tuple(getattr(run, what) for run in runs), unit, what, environment=environment())

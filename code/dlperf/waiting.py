@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -98,7 +99,7 @@ def draw_and_multiply(n: int = 1000, rounds: int = 10, device: torch.device | st
     Names say library, bits and, if it is a GPU, device; ``draw`` alone draws without squaring.
     """
     rng = np.random.default_rng(0)
-    device = torch.device(device)
+    device, cpu = torch.device(device), torch.device("cpu")
 
     def numpy(bits: int) -> np.ndarray:
         a = rng.standard_normal((n, n), dtype=np.float64 if bits == 64 else np.float32)
@@ -108,17 +109,15 @@ def draw_and_multiply(n: int = 1000, rounds: int = 10, device: torch.device | st
         a = torch.randn(n, n, dtype=torch.float64 if bits == 64 else torch.float32, device=where)
         return a @ a
 
-    def many(step: Callable[[], Any], where: torch.device) -> Program:
-        return clocked(lambda: [step() for _ in range(rounds)][-1], lambda _: synchronize(where))
+    def many(step: Callable[..., Any], *args: Any, where: torch.device = cpu) -> Program:
+        return clocked(lambda: [step(*args) for _ in range(rounds)][-1], lambda _: synchronize(where))
 
-    cpu = torch.device("cpu")
-    programs = {f"NumPy, {bits} bit": many(lambda bits=bits: numpy(bits), cpu) for bits in (64, 32)}
-    places = {"": cpu} if device.type == "cpu" else {"": cpu, ", GPU": device}
-    for name, where in places.items():
-        for bits in (64, 32):
-            programs[f"PyTorch, {bits} bit{name}"] = many(lambda bits=bits, where=where: pytorch(bits, where), where)
-    programs["NumPy, draw"] = many(lambda: rng.standard_normal((n, n)), cpu)
-    programs["PyTorch, draw"] = many(lambda: torch.randn(n, n, dtype=torch.float64), cpu)
+    programs = {f"NumPy, {bits} bit": many(numpy, bits) for bits in (64, 32)}
+    for name, where in {"": cpu, ", GPU": device}.items():
+        if name == "" or device.type == "cuda":
+            programs |= {f"PyTorch, {bits} bit{name}": many(pytorch, bits, where, where=where) for bits in (64, 32)}
+    programs["NumPy, draw"] = many(rng.standard_normal, (n, n))
+    programs["PyTorch, draw"] = many(partial(torch.randn, n, n, dtype=torch.float64))
     return programs
 
 
@@ -169,14 +168,14 @@ def branches(engine: Any, second: str, n: int) -> Callable[[], Any]:
 
 
 def epoch(engine: Any, batches: int = 12, n: int = 512, *, hidden: bool) -> float:
-    """Returns the sum of the losses of a loop that draws each batch itself and leaves the rest to ``engine``.
+    """Returns the sum of the losses of a loop that makes each batch itself and leaves the rest to ``engine``.
 
     If ``hidden``, the loop reads each loss to add it up; otherwise the engine adds, and the sum is read once.
     """
     generator = torch.Generator().manual_seed(0)
     weights, total, read = engine.array(torch.ones(n, n)), engine.array(torch.zeros(())), 0.0
     for _ in range(batches):
-        x = engine.array(torch.randn(n, n, generator=generator))
+        x = engine.array(torch.randn(6, n, n, generator=generator).mean(0))
         loss = engine.call(lambda a, w: (a @ w).relu().mean(), x, weights, name="loss")
         if hidden:
             read += loss.item()

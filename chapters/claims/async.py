@@ -1,0 +1,67 @@
+"""The claims of the chapter *Asynchronous computation*."""
+
+from __future__ import annotations
+
+from booktools.claims import Claim
+
+CLAIMS = (
+    Claim(
+        id="async.enqueue",
+        keys=("async.enqueue-share",),
+        holds=lambda r: r["async.enqueue-share"] < 0.1,
+    ),
+    Claim(
+        id="async.engine-cost",
+        keys=("async.call-ratio",),
+        holds=lambda r: r["async.call-ratio"].median < 3,
+    ),
+    Claim(
+        id="async.cpu",
+        keys=("async.cpu-waiting",),
+        holds=lambda r: 0.9 < r["async.cpu-waiting"].median < 1.1,
+    ),
+    Claim(
+        id="async.branches",
+        keys=("async.one-device", "async.two-devices"),
+        holds=lambda r: r["async.two-devices"].median < r["async.one-device"].median,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="async.back-end",
+        keys=("async.back-asynchronous-fit",),
+        holds=lambda r: 0.9 < r["async.back-asynchronous-fit"].median < 1.1,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="async.front-end",
+        keys=("async.front-asynchronous-fit",),
+        holds=lambda r: 0.9 < r["async.front-asynchronous-fit"].median < 1.1,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="async.lock",
+        keys=("async.empty-fit",),
+        holds=lambda r: r["async.empty-fit"].median < 0.9,
+    ),
+    Claim(
+        id="async.memory",
+        keys=("async.free-factor",),
+        holds=lambda r: r["async.free-factor"].median >= 5,
+    ),
+    Claim(
+        id="async.bounded",
+        keys=("async.two-speed", "async.two-factor"),
+        holds=lambda r: r["async.two-speed"].median >= 0.9 and r["async.two-factor"].median < 1.3,
+    ),
+    Claim(
+        id="async.loader",
+        keys=("async.worker", "async.in-line"),
+        holds=lambda r: r["async.worker"].median < r["async.in-line"].median,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="async.hidden",
+        keys=("async.hidden", "async.open"),
+        holds=lambda r: r["async.hidden"].median > r["async.open"].median,
+    ),
+)
