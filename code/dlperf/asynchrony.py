@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -166,24 +166,25 @@ def undisturbed(engine: Any) -> Iterator[None]:
     environment()  # reads how many cores there are before they are handed out
     threads = torch.get_num_threads()
     free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    enough = len(free) > len(engine.devices)
+    spare = len(free) - len(engine.devices)
     for i, device in enumerate(engine.devices, 1):
-        engine.enqueue(lambda i=i: one_thread({free[i]} if enough else ()), device=device, name="one_thread")
+        own = free[-i : len(free) - i + 1] if spare >= 0 else []
+        engine.enqueue(lambda own=own: one_thread(own), device=device, name="one_thread")
     engine.waitall()
-    one_thread({free[0]} if enough else ())
+    one_thread(free[:1] if spare > 0 else [])
     gc.collect()
     gc.disable()
     try:
         yield
     finally:
         gc.enable()
-        if enough:
+        if free:
             os.sched_setaffinity(0, free)
         torch.set_num_threads(threads)
 
 
-def one_thread(core: Iterable[int] = ()) -> None:
-    """Keeps the calling thread's operators to itself, and the thread to ``core``, if one is given."""
+def one_thread(cores: Sequence[int] = ()) -> None:
+    """Keeps the calling thread's operators to itself, and the thread to these ``cores``, if there are any."""
     torch.set_num_threads(1)
-    if core:
-        os.sched_setaffinity(0, core)
+    if cores:
+        os.sched_setaffinity(0, cores)
