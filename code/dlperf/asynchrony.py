@@ -25,7 +25,7 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds per call: ``enqueue`` it, ``execute`` its work, ``hear`` of its end."""
+    """Seconds to ``enqueue`` a call, ``execute`` it, and ``hear`` of its end."""
 
     enqueue: float
     execute: float
@@ -62,7 +62,7 @@ class Loop:
         return lambda: (own(), self.engine.update(sine, x)), x
 
     def behind_a_gate(self, n: int) -> tuple[float, float]:
-        """Returns the seconds per call to enqueue ``n`` while none can run, then to run them."""
+        """Returns the seconds per call to enqueue ``n``, then to run them."""
         call, _ = self.calls()
         gate = threading.Event()
         self.engine.enqueue(gate.wait, device=self.device)

@@ -132,10 +132,10 @@ class Peak:
         self._thread.join()
 
 
-def train(engine: Any, *, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
-    """Returns the run of a training loop that hands one operation per batch to ``engine``.
+def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
+    """Returns the run of a loop that hands ``engine`` one operation per batch.
 
-    If ``wait``, each iteration reads the loss; otherwise only the end is waited for.
+    If ``wait``, it reads the loss each time; otherwise it waits only at the end.
     """
     engine.enqueue(lambda: _prepare(widths[0], device), device=device)
     engine.waitall()
@@ -144,14 +144,17 @@ def train(engine: Any, *, wait: bool, widths: tuple[int, ...], number: int, devi
         loss = engine.array(torch.zeros(()), device)
         start = perf_counter()
         for x, y in batches(number):
-            engine.update(step, loss, engine.array(x, device), engine.array(y, device), name="step")
+            inputs = engine.array(x, device), engine.array(y, device)
+            engine.update(step, loss, *inputs, name="step")
+            del inputs
             if wait:
                 loss.item()
         returned = perf_counter() - start
         engine.waitall()
         finished = perf_counter() - start
     history = tuple(engine.live_bytes())
-    return Run(returned, finished, peak.bytes, max(size for _, size in history), loss.item(), history)
+    live = max(size for _, size in history)
+    return Run(returned, finished, peak.bytes, live, loss.item(), history)
 
 
 def _prepare(width: int, device: str) -> None:

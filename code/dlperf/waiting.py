@@ -168,15 +168,16 @@ def branches(engine: Any, second: str, n: int) -> Callable[[], Any]:
 
 
 def epoch(engine: Any, batches: int = 12, n: int = 512, *, hidden: bool) -> float:
-    """Returns the sum of the losses of a loop that makes each batch itself and leaves the rest to ``engine``.
+    """Returns the sum of the losses of a loop that only makes the batches itself.
 
-    If ``hidden``, the loop reads each loss to add it up; otherwise the engine adds, and the sum is read once.
+    If ``hidden``, it reads each loss; else ``engine`` adds, and the sum is read.
     """
     generator = torch.Generator().manual_seed(0)
-    weights, total, read = engine.array(torch.ones(n, n)), engine.array(torch.zeros(())), 0.0
+    weights, total = engine.array(torch.ones(n, n)), engine.array(torch.zeros(()))
+    forward, read = lambda x, w: (x @ w).relu().mean(), 0.0
     for _ in range(batches):
         x = engine.array(torch.randn(6, n, n, generator=generator).mean(0))
-        loss = engine.call(lambda a, w: (a @ w).relu().mean(), x, weights, name="loss")
+        loss = engine.call(forward, x, weights, name="loss")
         if hidden:
             read += loss.item()
         else:
