@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from dlperf import asynchrony, backlog, waiting
+from dlperf import asynchrony, backlog, loading, waiting
 from dlperf.asynchrony import Costs, Loop
 from dlperf.engine import Engine
 
@@ -129,7 +129,7 @@ def test_a_gpu_reports_item_and_not_addition() -> None:
 
 
 def test_packed_examples_survive_packing() -> None:
-    data = waiting.Packed(3, numbers=100)
+    data = loading.Packed(3, numbers=100)
     assert len(data) == 3
     assert data[0].shape == (100,)
     assert torch.equal(data[0], data[2])
@@ -137,7 +137,7 @@ def test_packed_examples_survive_packing() -> None:
 
 
 def test_loading_times_every_side() -> None:
-    found = waiting.loading(lambda x: x.sum(), items=8, repeats=1, numbers=100)
+    found = loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100)
     assert found.keys() == {"load", "compute", "in line", "worker"}
     assert all(m.median > 0 for m in found.values())
 
