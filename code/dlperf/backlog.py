@@ -9,11 +9,10 @@ import ctypes
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,6 +30,9 @@ from dlperf.measurement import Measurement
 BATCH, FEATURES = 1024, 512
 """One batch: so many examples of so many float32 numbers, two mebibytes."""
 
+BATCH_BYTES = 4 * BATCH * (FEATURES + 1)
+"""What a batch takes with its labels."""
+
 UNBOUNDED = float("inf")
 """The depth of a queue that takes everything."""
 
@@ -39,11 +41,16 @@ M_MMAP_THRESHOLD = -3
 
 
 def resident_bytes() -> int:
-    """Returns the bytes of main memory that this process occupies now; where the system does not tell, its peak."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """Returns the bytes of main memory that this process occupies now.
+
+    Raises OSError where the system does not tell; Linux and macOS do.
+    """
+    if sys.platform == "darwin":
+        usage = (ctypes.c_uint64 * 12)()  # Apple's rusage_info_v0; its physical footprint is the tenth word
+        if ctypes.CDLL(None).proc_pid_rusage(os.getpid(), 0, usage):
+            raise OSError("macOS does not tell this process its memory")
+        return usage[9]
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def occupied(device: torch.device | str) -> int:
@@ -87,20 +94,23 @@ def training_step(net: nn.Module, rate: float = 0.01) -> Callable[..., None]:
     return step
 
 
-def batches(number: int, seed: int = 0) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
+def batches(number: int, device: str = "cpu", seed: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yields ``number`` batches of normal ``x`` of shape (1024, 512) and ``y`` of ones, drawn when asked for."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(seed)
     for _ in range(number):
-        yield torch.randn(BATCH, FEATURES, generator=generator), torch.ones(BATCH)
+        yield torch.randn(BATCH, FEATURES, generator=generator, device=device), torch.ones(BATCH, device=device)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training: seconds until the loop ``returned`` and until all was ``finished``, peaks in bytes, last loss.
+    """One training with ``number`` batches, of which at most ``depth`` may be in the queue.
 
-    ``process`` is the growth of `occupied` at its peak; ``live`` the peak of what the engine's arrays held.
+    Seconds until the loop ``returned`` and until all was ``finished``, the last ``loss``, and two peaks in
+    bytes: ``process`` is the growth of `occupied`, ``live`` what the engine's arrays held.
     """
 
+    number: int
+    depth: float
     returned: float
     finished: float
     process: int
@@ -108,28 +118,42 @@ class Run:
     loss: float
     history: tuple[tuple[float, int], ...]
 
+    @property
+    def ahead(self) -> float:
+        """The batches held beside the one at work: ``depth`` or, without a bound, what the clocks say was left."""
+        return self.depth if self.depth < UNBOUNDED else self.number * (1 - self.returned / self.finished) - 1
+
 
 class Peak:
-    """The growth in bytes of what is `occupied` during a block, at its highest: looked at twice in a millisecond."""
+    """The growth in ``bytes`` of what is `occupied` during a block, at its highest.
+
+    For a GPU PyTorch keeps the peak itself. At main memory one has to look: every two milliseconds.
+    """
 
     def __init__(self, device: torch.device | str) -> None:
-        self.device, self.bytes = device, 0
+        self.device, self.bytes = torch.device(device), 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def _watch(self) -> None:
-        while not self._end.wait(5e-4):
+        while not self._end.wait(2e-3):
             self.bytes = max(self.bytes, occupied(self.device) - self.base)
 
     def __enter__(self) -> Peak:
         return_free_memory()
         self.base = occupied(self.device)
-        self._thread.start()
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+        else:
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
+        if self.device.type == "cuda":
+            self.bytes = torch.cuda.max_memory_allocated(self.device) - self.base
+        else:
+            self._end.set()
+            self._thread.join()
 
 
 def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
@@ -137,13 +161,13 @@ def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, devi
 
     If ``wait``, it reads the loss each time; otherwise it waits only at the end.
     """
-    engine.enqueue(lambda: _prepare(widths[0], device), device=device)
+    engine.enqueue(lambda: _prepare(widths, device), device=device)
     engine.waitall()
     with Peak(device) as peak:
         step = training_step(perceptron(*widths, device=device))
         loss = engine.array(torch.zeros(()), device)
         start = perf_counter()
-        for x, y in batches(number):
+        for x, y in batches(number, device):
             inputs = engine.array(x, device), engine.array(y, device)
             engine.update(step, loss, *inputs, name="step")
             del inputs
@@ -154,21 +178,23 @@ def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, devi
         finished = perf_counter() - start
     history = tuple(engine.live_bytes())
     live = max(size for _, size in history)
-    return Run(returned, finished, peak.bytes, live, loss.item(), history)
+    return Run(number, engine.depth, returned, finished, peak.bytes, live, loss.item(), history)
 
 
-def _prepare(width: int, device: str) -> None:
-    """Leaves the front end a core to itself, and lets the libraries take what memory they keep for this thread."""
+def _prepare(widths: tuple[int, ...], device: str) -> None:
+    """Leaves the front end a core to itself, and takes a step: libraries keep memory for a thread and its stream."""
     torch.set_num_threads(1)
-    torch.rand(BATCH, FEATURES, device=device) @ torch.rand(FEATURES, width, device=device)
+    step = training_step(perceptron(*widths, device=device))
+    step(torch.zeros((), device=device), *next(batches(1, device)))
 
 
-def trials(depths: Iterable[float], repeats: int = 3, **options: Any) -> dict[str, list[Run]]:
+def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, list[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
     ``options`` are those of `train`.
     """
     torch.set_num_threads(1)
+    gc.freeze()  # modules stay: the collector need not look through them before each run
     engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
     runs: dict[str, list[Run]] = {name: [] for name in engines}
     for turn in range(repeats + 1):
@@ -197,3 +223,15 @@ def taken(runs: Iterable[Run], what: str) -> Measurement:
     """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes."""
     unit = "s" if what in ("returned", "finished") else "B"
     return Measurement(tuple(getattr(run, what) for run in runs), unit, what, environment=environment())
+
+
+def predicted(runs: Iterable[Run], synchronous: Iterable[Run]) -> Measurement:
+    """Returns the bytes that ``process`` should grow by: what it did when ``synchronous``, and each batch ``ahead``."""
+    grown = tuple(sync.process + run.ahead * BATCH_BYTES for run, sync in zip(runs, synchronous, strict=True))
+    return Measurement(grown, "B", "predicted", environment=environment())
+
+
+def middle(runs: Iterable[Run]) -> Run:
+    """Returns the run whose training took the median time, the later of two."""
+    ordered = sorted(runs, key=lambda run: run.finished)
+    return ordered[len(ordered) // 2]

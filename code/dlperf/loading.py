@@ -1,4 +1,4 @@
-"""Loading ahead: examples that have to be decompressed, in line with the computation or by a worker process.
+"""Loading ahead: examples that have to be fetched and decompressed, in line with the work or by a worker process.
 
 The chapter *Asynchronous computation* tells the story.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import bz2
 from collections.abc import Callable, Iterable
 from itertools import islice
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,20 @@ from dlperf.measurement import Measurement
 
 
 class Packed(Dataset):
-    """``items`` examples, each ``numbers`` float32 numbers that have to be decompressed: what loading does on a CPU."""
+    """``items`` examples, each ``numbers`` float32 numbers that have to be fetched and decompressed.
 
-    def __init__(self, items: int, numbers: int = 2**17, seed: int = 0) -> None:
+    Fetching stands for a disk or a network: it sleeps for ``latency`` seconds. Decompressing keeps a core busy.
+    """
+
+    def __init__(self, items: int, numbers: int = 2**17, latency: float = 0.0, seed: int = 0) -> None:
         values = np.random.default_rng(seed).integers(0, 16, numbers).astype(np.float32)
-        self.items, self.data = items, bz2.compress(values.tobytes())
+        self.items, self.latency, self.data = items, latency, bz2.compress(values.tobytes())
 
     def __len__(self) -> int:
         return self.items
 
     def __getitem__(self, i: int) -> torch.Tensor:
+        sleep(self.latency)
         return torch.frombuffer(bytearray(bz2.decompress(self.data)), dtype=torch.float32)
 
 
@@ -46,11 +50,11 @@ def seconds_per_item(loader: Iterable[torch.Tensor], work: Callable[[torch.Tenso
 
 
 def in_line_and_ahead(
-    work: Callable[[torch.Tensor], object], items: int = 30, repeats: int = 3, **options: Any
+    work: Callable[[torch.Tensor], object], items: int = 15, repeats: int = 5, **options: Any
 ) -> dict[str, Measurement]:
     """Returns seconds per item: ``load`` and ``compute`` alone, ``in line``, and with one loader ``worker`` process.
 
-    ``options`` are those of `Packed`.
+    The sides are taken in turn, after one turn that warms up. ``options`` are those of `Packed`.
     """
     data = Packed(items, **options)
     one = [data[0]] * items
@@ -61,8 +65,8 @@ def in_line_and_ahead(
         "worker": lambda: seconds_per_item(DataLoader(data, batch_size=None, num_workers=1), work),
     }
     times: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(repeats):
+    for _ in range(repeats + 1):
         for name, side in sides.items():
             times[name].append(side())
     env = environment()
-    return {name: Measurement(tuple(samples), "s", name, items, env) for name, samples in times.items()}
+    return {name: Measurement(tuple(samples[1:]), "s", name, items, env) for name, samples in times.items()}

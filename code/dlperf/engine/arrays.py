@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
 from dlperf.engine.memory import LiveBytes, memory_of
 from dlperf.engine.operations import Variable
 from dlperf.engine.scheduler import Device, Scheduler
@@ -72,8 +71,7 @@ class Engine(Scheduler):
         array = Array(self, str(device or self.devices[0]))
         value = value if isinstance(value, (torch.Tensor, np.ndarray)) else torch.tensor(value)
         if isinstance(value, torch.Tensor) and (value.is_cuda or array.device.startswith("cuda")):
-            value = value.to(array.device)
-            synchronize(value.device)
+            value = _moved(value, array.device)
         return self._fill(array, value)
 
     def call(self, fn: Callable[..., Any], *args: Any, device: Device = "", name: str = "") -> Array:
@@ -121,6 +119,15 @@ class Engine(Scheduler):
 
 def _value(argument: Any) -> Any:
     return argument._value if isinstance(argument, Array) else argument
+
+
+def _moved(value: torch.Tensor, device: str) -> torch.Tensor:
+    """Returns ``value`` on ``device`` once it is there, whatever else the GPUs, the engine's streams included, do."""
+    moved = value.to(device)
+    for place in {value.device, moved.device}:  # a copy between two GPUs is in the order of both streams
+        if place.type == "cuda":
+            torch.cuda.current_stream(place).synchronize()
+    return moved
 
 
 def _copy(value: Any, device: torch.device | None = None) -> Any:
