@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
 import time
@@ -9,7 +10,7 @@ import time
 import pytest
 import torch
 
-from dlperf import asynchrony, backlog, loading, waiting
+from dlperf import asynchrony, backlog, hidden, loading, waiting
 from dlperf.asynchrony import Costs, Loop
 from dlperf.engine import Engine
 
@@ -53,10 +54,10 @@ def test_parts_and_ratios_have_a_sample_for_each_trial() -> None:
     with Engine(["cpu"]) as engine:
         found = asynchrony.hold_against({"a": Loop(engine, 0, 1)}, n=20, repeats=2)["a"]
     assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
-        k: (2, "1" if "fit" in k else "s")
+        k: (2, "1" if " " in k else "s")
         for k in (
             *("enqueue", "execute", "hear", "asynchronous", "synchronous"),
-            *("asynchronous fit", "serial fit", "synchronous fit"),
+            *("asynchronous fit", "serial fit", "synchronous fit", "hear share"),
         )
     }
 
@@ -92,10 +93,42 @@ def test_clocked_sees_both_ends() -> None:
 
 def test_the_hidden_wait_changes_no_sum() -> None:
     with Engine(["cpu"]) as engine:
-        sums = [waiting.epoch(engine, 5, 16, hidden=hidden) for hidden in (True, False)]
+        means = [hidden.epoch(engine, 3, 5, 16, hidden=reads) for reads in (True, False)]
         items = [op for op in engine.history if op.name == "item"]
-    assert sums[0] == pytest.approx(sums[1], rel=1e-5)
+    assert means[0] == pytest.approx(means[1], rel=1e-5)
     assert len(items) == 5 + 1
+
+
+def test_an_epoch_returns_the_mean_loss_of_a_perceptron() -> None:
+    generator, n = torch.Generator().manual_seed(0), 16
+    drawn = [torch.randn(6, n, n, generator=generator).mean(0) for _ in range(4)]
+    losses = [(x.mean(1, keepdim=True).expand(n, n)).relu().mean() for x in drawn]
+    with Engine(["cpu"]) as engine:
+        assert hidden.epoch(engine, 2, 4, n, hidden=True) == pytest.approx(float(sum(losses) / 4), rel=1e-5)
+
+
+def test_both_versions_are_held_against_their_sides() -> None:
+    with Engine(["cpu"]) as engine:
+        assert hidden.balanced(engine, n=16) >= 1
+        found = hidden.hold_against(engine, 1, batches=2, repeats=2)
+    assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
+        **dict.fromkeys(("drawing", "working", "hidden", "open"), (2, "s")),
+        **dict.fromkeys(("hidden fit", "open fit"), (2, "1")),
+    }
+
+
+def test_the_front_end_is_at_work_between_its_calls_and_not_in_them() -> None:
+    with Engine(["cpu"]) as engine:
+        engine.enqueue(lambda: time.sleep(0.02))
+        time.sleep(0.01)
+        engine.waitall()
+        time.sleep(0.01)
+        engine.waitall()
+        ops = list(engine.history)
+        spans = hidden.at_work(ops, shortest=0.005)
+    wait = next(op for op in ops if op.name == "waitall")
+    assert len(spans) >= 1
+    assert all(end <= wait.enqueued or start >= wait.end for start, end in spans)
 
 
 def test_branches_give_the_same_on_one_device_and_on_two() -> None:
@@ -108,11 +141,35 @@ def test_branches_give_the_same_on_one_device_and_on_two() -> None:
             assert torch.allclose(torch.from_numpy(z.asnumpy()), x @ x @ x + y @ y @ y)
 
 
-def test_draw_and_multiply_covers_every_combination() -> None:
-    programs = waiting.draw_and_multiply(4, 2)
+def test_square_or_draw_covers_every_combination() -> None:
+    programs = waiting.square_or_draw(4, 2)
     pairs = {f"{library}, {what}" for library in ("NumPy", "PyTorch") for what in ("64 bit", "32 bit", "draw")}
-    assert programs.keys() == pairs
+    assert programs.keys() == pairs | {"NumPy, draw, legacy"}
     assert all(a <= b for a, b in (program() for program in programs.values()))
+
+
+def test_work_that_is_left_over_is_seen() -> None:
+    def spin() -> None:
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+
+    during, after = waiting.left_over(spin, rest=0.01)
+    assert during >= 0.03
+    with Engine(["cpu"]) as engine:
+        during, after = waiting.left_over(lambda: engine.enqueue(spin).queue, rest=1)
+    assert after >= 0.03
+
+
+def test_places_are_the_cores_of_this_process() -> None:
+    assert sorted(asynchrony.places()) == sorted(os.sched_getaffinity(0))
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    with Engine(["cpu"]) as engine:
+        swept, unswept = asynchrony.swept(Loop(engine, 0, 1), n=20, repeats=2)
+    assert gc.isenabled()
+    assert len(swept.samples) == len(unswept.samples) == 2
 
 
 def test_nothing_is_found_waiting_without_a_gpu() -> None:
@@ -136,8 +193,14 @@ def test_packed_examples_survive_packing() -> None:
     assert set(data[0].tolist()) <= set(map(float, range(16)))
 
 
+def test_an_example_that_is_fetched_takes_its_latency() -> None:
+    start = time.monotonic()
+    loading.Packed(1, numbers=8, latency=0.02)[0]
+    assert time.monotonic() - start >= 0.02  # to sleep for less is what it must not do
+
+
 def test_loading_times_every_side() -> None:
-    found = loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100)
+    found = loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100, latency=0.001)
     assert found.keys() == {"load", "compute", "in line", "worker"}
     assert all(m.median > 0 for m in found.values())
 
@@ -155,10 +218,30 @@ def test_training_is_the_same_with_any_queue() -> None:
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_a_queue_holds_as_many_batches_as_it_is_deep_and_one_more(depth: int) -> None:
-    batch = 4 * backlog.BATCH * (backlog.FEATURES + 1)
     with Engine(["cpu"], depth) as engine:
         run = backlog.train(engine, wait=False, widths=(256, 1), number=8)
-    assert batch <= run.live <= (depth + 1) * batch + 4
+    assert backlog.BATCH_BYTES <= run.live <= (depth + 1) * backlog.BATCH_BYTES + 4
+    assert run.ahead == depth
+
+
+def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
+    return backlog.Run(10, depth, returned, 1.0, process, 0, 0.0, ())
+
+
+def test_without_a_bound_the_clocks_say_what_was_left() -> None:
+    """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
+    assert a_run(backlog.UNBOUNDED, 0.1).ahead == pytest.approx(9 - 1)
+    assert backlog.predicted([a_run(2, 0.9)], [a_run(2, 1.0, 7)]).samples == (7 + 2 * backlog.BATCH_BYTES,)
+
+
+def test_the_middle_run_is_of_median_time() -> None:
+    runs = [dataclasses.replace(a_run(1, 0.1), finished=seconds) for seconds in (3.0, 1.0, 2.0)]
+    assert backlog.middle(runs).finished == 2.0
+
+
+def test_a_batch_takes_the_bytes_it_is_said_to() -> None:
+    (batch,) = backlog.batches(1)
+    assert sum(x.untyped_storage().nbytes() for x in batch) == backlog.BATCH_BYTES
 
 
 def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
@@ -181,3 +264,10 @@ def test_peak_sees_memory_that_came_and_went() -> None:
         time.sleep(0.05)
         del block
     assert peak.bytes >= 2**26
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_peak_sees_a_gpus_memory_that_came_and_went_however_briefly() -> None:
+    with backlog.Peak("cuda") as peak:
+        torch.ones(2**24, device="cuda")
+    assert peak.bytes == 2**26

@@ -8,7 +8,7 @@ CLAIMS = (
     Claim(
         id="async.enqueue",
         keys=("async.enqueue-share",),
-        holds=lambda r: r["async.enqueue-share"] < 0.1,
+        holds=lambda r: r["async.enqueue-share"] < 0.02,
     ),
     Claim(
         id="async.engine-cost",
@@ -17,13 +17,13 @@ CLAIMS = (
     ),
     Claim(
         id="async.cpu",
-        keys=("async.cpu-waiting",),
-        holds=lambda r: 0.9 < r["async.cpu-waiting"].median < 1.1,
+        keys=("async.left-pytorch",),
+        holds=lambda r: r["async.left-pytorch"].median < 0.05,
     ),
     Claim(
         id="async.branches",
-        keys=("async.one-device", "async.two-devices"),
-        holds=lambda r: r["async.two-devices"].median < r["async.one-device"].median,
+        keys=("async.branches-speedup",),
+        holds=lambda r: r["async.branches-speedup"].median > 1.3,
         needs=("cores>=2",),
     ),
     Claim(
@@ -44,6 +44,16 @@ CLAIMS = (
         holds=lambda r: r["async.empty-fit"].median < 0.9,
     ),
     Claim(
+        id="async.depth-memory",
+        keys=("async.bounded-fit",),
+        holds=lambda r: 0.9 < r["async.bounded-fit"].median < 1.1,
+    ),
+    Claim(
+        id="async.backlog",
+        keys=("async.free-fit",),
+        holds=lambda r: 0.9 < r["async.free-fit"].median < 1.1,
+    ),
+    Claim(
         id="async.memory",
         keys=("async.free-factor",),
         holds=lambda r: r["async.free-factor"].median >= 5,
@@ -57,11 +67,11 @@ CLAIMS = (
         id="async.loader",
         keys=("async.worker", "async.in-line"),
         holds=lambda r: r["async.worker"].median < r["async.in-line"].median,
-        needs=("cores>=2",),
     ),
     Claim(
         id="async.hidden",
-        keys=("async.hidden", "async.open"),
-        holds=lambda r: r["async.hidden"].median > r["async.open"].median,
+        keys=("async.hidden-fit", "async.open-fit"),
+        holds=lambda r: all(abs(r[key].median - 1) < 0.15 for key in ("async.hidden-fit", "async.open-fit")),
+        needs=("cores>=2",),
     ),
 )

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -126,34 +129,74 @@ def costs(measured: dict[str, Measurement]) -> Costs:
     return Costs(*(measured[k].median for k in ("enqueue", "execute", "hear")))
 
 
+def swept(loop: Loop, n: int = 10_000, repeats: int = 7) -> tuple[Measurement, Measurement]:
+    """Returns the seconds per call to enqueue ``n`` with Python's garbage collector and without it, in turn."""
+    rows = []
+    on = gc.isenabled()
+    for _ in range(repeats):
+        row = []
+        for switch in (gc.enable, gc.disable):
+            gc.collect()
+            switch()
+            row.append(loop.behind_a_gate(n)[0])
+        rows.append(row)
+    (gc.enable if on else gc.disable)()
+    env = environment()
+    collected, left = (Measurement(tuple(side), "s", "enqueue", n, env) for side in zip(*rows, strict=True))
+    return collected, left
+
+
 def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict[str, Measurement]]:
     """Returns, for each loop, its parts and totals in seconds per call, and predicted over measured totals.
 
     Keys are those of `parts`, then ``asynchronous`` (of ``n`` calls), ``synchronous`` (of a fifth as many), and
-    the ratios ``asynchronous fit``, ``serial fit`` and ``synchronous fit``. Each trial predicts from its own
-    parts, then measures.
+    the ratios ``asynchronous fit``, ``serial fit``, ``synchronous fit``, and ``hear share``, of what waiting for
+    each call costs, t₃ / (t₁ + t₃). Each trial predicts from its own parts, then measures.
     """
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in loops}
     for _ in range(repeats):
         for name, loop in loops.items():
-            row = {k: m.median for k, m in parts(loop, repeats=1).items()}
+            row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
             model = Costs(**row)
             late, each = loop.asynchronous(n), loop.synchronous(n // 5)
             row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
             row |= {"asynchronous fit": model.asynchronous(n) / late, "serial fit": model.serial(n) / late}
             row |= {"synchronous fit": model.synchronous(n // 5) / each}
+            row |= {"hear share": model.hear / (model.enqueue + model.hear)}
             rows[name].append(row)
     env = environment()
     return {
-        name: {k: Measurement(tuple(r[k] for r in taken), "1" if "fit" in k else "s", k, 1, env) for k in taken[0]}
+        name: {k: Measurement(tuple(r[k] for r in taken), "1" if " " in k else "s", k, 1, env) for k in taken[0]}
         for name, taken in rows.items()
     }
 
 
-def length(seconds: float, device: str = "cpu", reference: int = 2**16) -> int:
-    """Returns how many numbers have sines that take one thread about ``seconds`` on ``device``."""
-    x = torch.ones(reference, device=device)
-    return max(1, int(reference * seconds / measure(lambda: sine(x), repeats=5, num_threads=1).median))
+def length(seconds: float, device: str = "cpu") -> int:
+    """Returns how many numbers have sines that take one thread about ``seconds`` on ``device``.
+
+    Few take no longer than one on a GPU, so their number grows until the time is long enough to divide.
+    """
+    n, taken = 2**10, 0.0
+    while taken < seconds:
+        n *= 4
+        x = torch.ones(n, device=device)
+        taken = measure(partial(sine, x), repeats=5, num_threads=1).median
+    return max(1, int(n * seconds / taken))
+
+
+def places() -> list[int]:
+    """Returns the cores that this process may be kept on: threads of one core come after all other cores.
+
+    An empty list where the system cannot keep a thread on a core.
+    """
+    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    second = set()
+    for core in free:
+        with suppress(OSError):
+            path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            first = re.split("[,-]", Path(path).read_text(encoding="ascii").strip())[0]
+            second |= {core} if str(core) != first else set()
+    return sorted(free, key=lambda core: (core in second, core))
 
 
 @contextmanager
@@ -164,14 +207,14 @@ def undisturbed(engine: Any) -> Iterator[None]:
     rests: it would look through all that waits in the queue. The engine's threads keep their cores.
     """
     environment()  # reads how many cores there are before they are handed out
-    threads = torch.get_num_threads()
-    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    threads, free = torch.get_num_threads(), places()
     spare = len(free) - len(engine.devices)
-    for i, device in enumerate(engine.devices, 1):
-        own = free[-i : len(free) - i + 1] if spare >= 0 else []
+    first = 1 if spare > 0 else 0  # the front end's core, if there is one for it
+    for i, device in enumerate(engine.devices, first):
+        own = free[i : i + 1] if spare >= 0 else []
         engine.enqueue(lambda own=own: one_thread(own), device=device, name="one_thread")
     engine.waitall()
-    one_thread(free[:1] if spare > 0 else [])
+    one_thread(free[:first])
     gc.collect()
     gc.disable()
     try:

@@ -5,9 +5,10 @@ The chapter *Asynchronous computation* tells the story.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -90,32 +91,40 @@ def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[M
     }
 
 
-def draw_and_multiply(n: int = 1000, rounds: int = 10, device: torch.device | str = "cpu") -> dict[str, Program]:
-    """Returns programs that draw a normal ``(n, n)`` matrix and square it, ``rounds`` times each.
+def square_or_draw(n: int = 1000, rounds: int = 10, device: torch.device | str = "cpu") -> dict[str, Program]:
+    """Returns programs that square one normal ``(n, n)`` matrix, or only draw such a matrix, ``rounds`` times each.
 
-    Names say library, bits and, if it is a GPU, device; ``draw`` alone draws without squaring.
+    Names say library, bits and, if it is a GPU, device; ``legacy`` is the generator behind ``numpy.random.normal``.
     """
-    rng = np.random.default_rng(0)
+    rng, legacy = np.random.default_rng(0), np.random.RandomState(0)
     device, cpu = torch.device(device), torch.device("cpu")
-
-    def numpy(bits: int) -> np.ndarray:
-        a = rng.standard_normal((n, n), dtype=np.float64 if bits == 64 else np.float32)
-        return a @ a
-
-    def pytorch(bits: int, where: torch.device) -> torch.Tensor:
-        a = torch.randn(n, n, dtype=torch.float64 if bits == 64 else torch.float32, device=where)
-        return a @ a
 
     def many(step: Callable[..., Any], *args: Any, where: torch.device = cpu) -> Program:
         return clocked(lambda: [step(*args) for _ in range(rounds)][-1], lambda _: synchronize(where))
 
-    programs = {f"NumPy, {bits} bit": many(numpy, bits) for bits in (64, 32)}
-    for name, where in {"": cpu, ", GPU": device}.items():
-        if name == "" or device.type == "cuda":
-            programs |= {f"PyTorch, {bits} bit{name}": many(pytorch, bits, where, where=where) for bits in (64, 32)}
+    programs = {}
+    for bits in (64, 32):
+        a = rng.standard_normal((n, n)).astype(f"float{bits}")
+        programs[f"NumPy, {bits} bit"] = many(np.matmul, a, a)
+        for name, where in {"": cpu, ", GPU": device}.items():
+            if name == "" or device.type == "cuda":
+                x = torch.from_numpy(a).to(where)
+                programs[f"PyTorch, {bits} bit{name}"] = many(torch.matmul, x, x, where=where)
+    programs["NumPy, draw, legacy"] = many(legacy.normal, 0, 1, (n, n))
     programs["NumPy, draw"] = many(rng.standard_normal, (n, n))
     programs["PyTorch, draw"] = many(partial(torch.randn, n, n, dtype=torch.float64))
     return programs
+
+
+def left_over(calls: Callable[[], Any], rest: float) -> tuple[float, float]:
+    """Returns the CPU time in seconds that this process uses during ``calls``, and in a sleep of ``rest`` s after."""
+    begin = process_time()
+    result = calls()
+    returned = process_time()
+    sleep(rest)
+    after = process_time() - returned
+    del result  # not before: to free what is unfinished may be to give it up
+    return returned - begin, after
 
 
 SUSPECTS: dict[str, Callable[[torch.Tensor], Any]] = {
@@ -141,16 +150,20 @@ def found_waiting(device: torch.device | str) -> dict[str, bool] | None:
         return None
     x = torch.randn(64, device=device)
     found = {}
-    for name, call in SUSPECTS.items():
-        call(x)  # a first call may wait for other reasons
-        torch.cuda.set_sync_debug_mode("error")
-        try:
-            call(x)
-            found[name] = False
-        except RuntimeError:
-            found[name] = True
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*prototype.*")
+        for name, call in SUSPECTS.items():
+            call(x)  # a first call may wait for other reasons
+            torch.cuda.set_sync_debug_mode("error")
+            try:
+                call(x)
+                found[name] = False
+            except RuntimeError as error:
+                if "synchronizing" not in str(error):
+                    raise
+                found[name] = True
+            finally:
+                torch.cuda.set_sync_debug_mode("default")
     return found
 
 
@@ -162,21 +175,3 @@ def branches(engine: Any, second: str, n: int) -> Callable[[], Any]:
     first = engine.devices[0]
     x, y = (engine.array(torch.rand(n, n), place) for place in (first, second))
     return lambda: x @ x @ x + (y @ y @ y).to(first)
-
-
-def epoch(engine: Any, batches: int = 12, n: int = 512, *, hidden: bool) -> float:
-    """Returns the sum of the losses of a loop that only makes the batches itself.
-
-    If ``hidden``, it reads each loss; else ``engine`` adds, and the sum is read.
-    """
-    generator = torch.Generator().manual_seed(0)
-    weights, total = engine.array(torch.ones(n, n)), engine.array(torch.zeros(()))
-    forward, read = lambda x, w: (x @ w).relu().mean(), 0.0
-    for _ in range(batches):
-        x = engine.array(torch.randn(6, n, n, generator=generator).mean(0))
-        loss = engine.call(forward, x, weights, name="loss")
-        if hidden:
-            read += loss.item()
-        else:
-            total += loss
-    return read if hidden else total.item()
