@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 
-from dlperf import asynchrony, backlog, hidden, loading, waiting
+from dlperf import asynchrony, backlog, hidden, loading, streams, waiting
 from dlperf.asynchrony import Costs, Loop
 from dlperf.engine import Engine
 
@@ -174,6 +174,24 @@ def test_the_collector_is_left_as_it_was() -> None:
 
 def test_nothing_is_found_waiting_without_a_gpu() -> None:
     assert waiting.found_waiting("cpu") is None
+
+
+def test_no_memory_is_pending_without_a_gpu() -> None:
+    assert streams.reused_while_pending("cpu") is None
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_freed_memory_away_before_it_was_read() -> None:
+    assert streams.reused_while_pending("cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_two_kernels_are_only_launched_in_one_stream_or_in_two() -> None:
+    for launch in streams.branches("cuda", cycles=100_000_000).values():
+        launch()
+        ended = torch.cuda.current_stream().record_event()
+        assert not ended.query()
+        torch.cuda.synchronize()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

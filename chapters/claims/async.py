@@ -64,6 +64,12 @@ CLAIMS = (
         holds=lambda r: r["async.two-speed"].median >= 0.9 and r["async.two-factor"].median < 1.3,
     ),
     Claim(
+        id="async.streams",
+        keys=("async.streams-speedup",),
+        holds=lambda r: r["async.streams-speedup"].median > 1.5,
+        needs=("cuda",),
+    ),
+    Claim(
         id="async.loader",
         keys=("async.worker", "async.in-line"),
         holds=lambda r: r["async.worker"].median < r["async.in-line"].median,

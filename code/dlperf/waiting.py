@@ -91,7 +91,7 @@ def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[M
     }
 
 
-def square_or_draw(n: int = 1000, rounds: int = 10, device: torch.device | str = "cpu") -> dict[str, Program]:
+def square_or_draw(n: int = 1000, rounds: int = 5, device: torch.device | str = "cpu") -> dict[str, Program]:
     """Returns programs that square one normal ``(n, n)`` matrix, or only draw such a matrix, ``rounds`` times each.
 
     Names say library, bits and, if it is a GPU, device; ``legacy`` is the generator behind ``numpy.random.normal``.
