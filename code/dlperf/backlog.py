@@ -200,7 +200,7 @@ def trials(depths: Iterable[float], repeats: int = 3, **options: Any) -> dict[st
     for turn in range(repeats + 1):
         for name, depth in engines.items():
             with Engine([options["device"]], depth) as engine:
-                run = train(engine, wait=name == "synchronous", **options | ({} if turn else {"number": 3}))
+                run = train(engine, wait=name == "synchronous", **options | ({} if turn else {"number": 10}))
                 runs[name] += [run] if turn else []  # the first turn warms up
     return runs
 
@@ -226,9 +226,9 @@ def taken(runs: Iterable[Run], what: str) -> Measurement:
 
 
 def predicted(runs: Iterable[Run], synchronous: Iterable[Run]) -> Measurement:
-    """Returns the bytes that ``process`` should grow by: what it did when ``synchronous``, and each batch ``ahead``."""
-    grown = tuple(sync.process + run.ahead * BATCH_BYTES for run, sync in zip(runs, synchronous, strict=True))
-    return Measurement(grown, "B", "predicted", environment=environment())
+    """Returns the bytes that ``process`` should grow by: the median when ``synchronous``, and each batch ``ahead``."""
+    base = taken(synchronous, "process").median
+    return Measurement(tuple(base + run.ahead * BATCH_BYTES for run in runs), "B", "predicted")
 
 
 def middle(runs: Iterable[Run]) -> Run:
