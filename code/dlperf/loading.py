@@ -50,7 +50,7 @@ def seconds_per_item(loader: Iterable[torch.Tensor], work: Callable[[torch.Tenso
 
 
 def in_line_and_ahead(
-    work: Callable[[torch.Tensor], object], items: int = 12, repeats: int = 5, **options: Any
+    work: Callable[[torch.Tensor], object], items: int = 12, repeats: int = 3, **options: Any
 ) -> dict[str, Measurement]:
     """Returns seconds per item: ``load`` and ``compute`` alone, ``in line``, and with one loader ``worker`` process.
 
