@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -21,9 +22,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.patches import PathPatch, Rectangle
 
-from dlperf.engine import Array, Engine, Operation, Variable, draw_graph, draw_memory, draw_timeline
-from dlperf.engine.scheduler import FRONT_END
+from dlperf.engine import Array, Engine, Operation, Variable, draw_graph, draw_memory, draw_timeline, enqueue_cost
+from dlperf.engine.operations import FRONT_END
+from dlperf.plot import figure
 
 TWO = ("cpu:0", "cpu:1")
 LONG = 60  # seconds: the watchdog's patience, never a measure
@@ -200,20 +203,58 @@ def test_the_graph_of_the_chapters_example_is_the_known_one() -> None:
     assert graph[4] == ("asnumpy", [("add", "RAW")])
 
 
-def test_the_record_is_drawn() -> None:
+@pytest.fixture
+def branches() -> Iterator[Engine]:
+    """Two branches on two devices, a step that both pass by, and memory that is used again."""
     with Engine(TWO) as engine:
-        x = engine.call(torch.ones, 1, 2)
-        x += x * 2
+        x = engine.call(torch.ones, 4, 2)
+        y, z = x * 2, (x.to("cpu:1") + 1).to("cpu:0")
+        y += x.sum() + z
+        x -= 1
         engine.waitall()
-    graph, times, memory = (
-        draw_graph(engine.history),
-        draw_timeline(engine.history),
-        draw_memory(this=engine.live_bytes()),
-    )
-    assert [text.get_text() for text in graph.axes[0].texts if text.get_text()] == ["ones", "mul", "iadd"]
-    assert [text.get_text() for text in times.axes[0].get_yticklabels()] == ["cpu:0", FRONT_END]
-    assert max(memory.axes[0].lines[0].get_ydata()) == pytest.approx(16e-6)
-    plt.close("all")
+        yield engine
+        plt.close("all")
+
+
+def test_the_graph_is_drawn_with_devices_kinds_and_no_arrow_through_a_box(branches: Engine) -> None:
+    fig = draw_graph(branches.history)
+    fig.canvas.draw()
+    axes = fig.axes[0]
+    names = [op.name for op in branches.history if op.device != FRONT_END]
+    assert [text.get_text() for text in axes.texts] == names
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [*TWO, "RAW", "WAR"]
+    boxes = [patch.get_bbox() for patch in axes.patches if isinstance(patch, Rectangle)]
+    arrows = [patch.get_path() for patch in axes.patches if isinstance(patch, PathPatch)]
+    assert len(arrows) == sum(len(op.after) for op in branches.history if op.device != FRONT_END)
+    for box in boxes:
+        inner = box.shrunk(0.98, 0.98).translated(box.width / 100, box.height / 100)
+        assert not any(arrow.interpolated(1).intersects_bbox(inner, filled=False) for arrow in arrows)
+
+
+def test_the_timeline_is_drawn_alone_or_in_given_axes(branches: Engine) -> None:
+    axes = draw_timeline(branches.history).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["cpu:1", "cpu:0", FRONT_END]
+    fig, (above, below) = figure(rows=2, sharex=True)
+    for axes in above, below:
+        assert draw_timeline(branches.history, axes, "title", span=2) is fig
+    assert below.get_xlim() == pytest.approx((0, 2020))
+    assert above.get_title() == "title"
+    bars = [path for bars in above.collections for path in bars.get_paths()]
+    assert len(bars) >= len(branches.history)
+
+
+def test_memory_is_drawn_and_so_is_an_empty_record(branches: Engine) -> None:
+    axes = draw_memory(this=branches.live_bytes(), title="memory").axes[0]
+    assert max(axes.lines[0].get_ydata()) == pytest.approx(max(size for _, size in branches.live_bytes()) / 1e6)
+    assert axes.get_title() == "memory"
+    draw_graph([]).canvas.draw()
+    draw_timeline([]).canvas.draw()
+
+
+def test_the_cost_of_enqueueing_is_measured_in_pairs() -> None:
+    cost = enqueue_cost(repeats=3, operations=50)
+    assert {name: len(m.samples) for name, m in cost.items()} == {"engine": 3, "executor": 3}
+    assert all(m.unit == "s" and min(m.samples) > 0 for m in cost.values())
 
 
 # Waiting.
@@ -286,6 +327,27 @@ def test_backpressure_blocks_until_there_is_room() -> None:
         gate.set()
         front.join()
         assert len(returned) == 1
+
+
+def test_closing_turns_away_who_is_still_waiting_for_room() -> None:
+    gate, errors = threading.Event(), []
+
+    def front() -> None:
+        try:
+            engine.enqueue(nothing, name="late")
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    with Engine(["cpu"], depth=1) as engine:
+        engine.enqueue(lambda: gate.wait(LONG))
+        fronts = [threading.Thread(target=front) for _ in range(3)]
+        for thread in fronts:
+            thread.start()
+        eventually(lambda: len(engine._room._waiters) == 3)  # type: ignore[attr-defined]
+        threading.Thread(target=lambda: eventually(lambda: engine._closed) or gate.set()).start()
+    for thread in fronts:
+        thread.join()
+    assert errors == ["cannot enqueue late: the engine is closed"] * 3
 
 
 def test_an_operation_may_enqueue_even_when_there_is_no_room() -> None:
@@ -429,7 +491,7 @@ def test_an_engine_that_nobody_refers_to_ends_its_threads() -> None:
 
 
 def test_live_bytes_rise_with_results_and_fall_with_the_last_reference() -> None:
-    with Engine(["cpu"], history=4) as engine:
+    with Engine(["cpu"]) as engine:
         x = engine.array(torch.zeros(100))
         y = x + 1
         y += 1
@@ -438,8 +500,29 @@ def test_live_bytes_rise_with_results_and_fall_with_the_last_reference() -> None
         x = x * 2
         engine.waitall()
         del y
-        assert [size for _, size in engine.live_bytes()] == [800, 1200, 800, 400]
+        assert [size for _, size in engine.live_bytes()] == [400, 800, 1200, 800, 400]
         assert x.asnumpy().sum() == 0
+
+
+def test_a_record_of_live_bytes_that_grew_too_long_keeps_its_peak_its_order_and_its_end() -> None:
+    with Engine(["cpu"], history=50) as engine:
+        x = engine.array(torch.zeros(1000))
+        for _ in range(3000):
+            engine.call(torch.zeros, 1)
+        x = x + 1
+        engine.waitall()
+        live = engine.live_bytes()
+        assert len(live) <= 2000  # of 6,002 moments
+        assert max(live, key=lambda point: point[1])[1] in {8000, 8004}
+        for _ in range(3000):
+            engine.call(torch.zeros, 1)
+        engine.waitall()
+        del x
+        again = engine.live_bytes()
+        assert max(size for _, size in again) == max(size for _, size in live)
+        assert again == sorted(again, key=lambda point: point[0])
+        assert again[-1][1] == 0
+        assert len(engine.history) == 50
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -494,22 +577,63 @@ engine.enqueue(fail, device="cpu:1")
     assert "fail was enqueued here" in done.stderr
 
 
+def test_an_enqueue_interrupted_half_way_keeps_the_order_of_the_others() -> None:
+    class Interrupting(Variable):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if isinstance(value, Operation):
+                raise KeyboardInterrupt
+            super().__setattr__(name, value)
+
+    gate, ran = threading.Event(), []
+    with Engine(TWO) as engine:
+        x, other = Variable(), Variable()
+        engine.enqueue(lambda: (gate.wait(LONG), ran.append(1)), writes=[x])
+        with pytest.raises(KeyboardInterrupt):
+            engine.enqueue(lambda: ran.append(2), writes=[x, Interrupting()])
+        engine.enqueue(lambda: ran.append(3), writes=[x], device="cpu:1")
+        engine.enqueue(nothing, writes=[other], device="cpu:1")
+        engine.wait(other)  # so all that cpu:1 may run has run
+        assert not ran
+        gate.set()
+        engine.waitall()
+    assert ran == [1, 3]
+
+
 def test_an_interrupted_wait_leaves_the_engine_usable() -> None:
-    done = python("""
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
-gate = threading.Event()
-x = engine.call(lambda: gate.wait() and torch.ones(1))
-threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-try:
-    x.item()
-except KeyboardInterrupt:
-    print("interrupted")
-gate.set()
-x += 1
-print(x.item())
-""")
-    assert done.stdout.split() == ["interrupted", "2.0"], done.stderr
+    def interrupt() -> None:
+        eventually(lambda: bool(engine._waits))
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    gate, handler = threading.Event(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Engine(["cpu"]) as engine:
+            x = engine.call(lambda: gate.wait(LONG) and torch.ones(1))
+            threading.Thread(target=interrupt).start()
+            with pytest.raises(KeyboardInterrupt):
+                x.item()
+            gate.set()
+            x += 1
+            assert x.item() == 2
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_an_array_on_a_gpu_does_not_wait_for_the_engines_own_stream() -> None:
+    begun = threading.Event()
+
+    def long() -> None:
+        torch.cuda._sleep(2 * 10**9)  # about a second
+        begun.set()
+
+    with Engine(["cuda:0"]) as engine:
+        [engine.array(torch.ones(4, device=place)) for place in ("cpu", "cuda:0")]  # a first use may wait anyway
+        op = engine.enqueue(long)
+        assert begun.wait(LONG)
+        x = engine.array(torch.ones(4))
+        y = engine.array(torch.ones(4, device="cuda:0"))
+        assert not op.done
+        assert (x + y).sum().item() == 8
 
 
 def test_the_record_keeps_no_values_alive() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf import laws
+from dlperf.environment import places
 
 SHARE = st.floats(0, 1)
 WORKERS = st.integers(1, 10_000)
@@ -73,23 +74,11 @@ def test_importing_laws_in_a_worker_does_not_import_pytorch():
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin processes")
 def test_crew_pins_each_worker_to_one_core_in_rotation():
-    cores = laws.places(2)
+    cores = places()[:2]
     with laws.Crew(3, cores=2) as crew:
         seats = [os.sched_getaffinity(process.pid) for process in crew.processes]
     assert seats == [{cores[i % len(cores)]} for i in range(3)]
     assert all(process.exitcode == 0 for process in crew.processes)
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin processes")
-def test_places_take_the_second_thread_of_a_core_last(monkeypatch):
-    threads = {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}
-    told = lambda path, **_: threads[int(path.parts[5].removeprefix("cpu"))] + "\n"
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(threads))
-    monkeypatch.setattr(laws.Path, "read_text", told)
-    assert laws.places(4) == [0, 1, 2, 3]
-    threads.update({0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"})
-    assert laws.places(2) == [0, 2]
-    assert laws.places(4) == [0, 2, 1, 3]
 
 
 def test_scaling_gives_each_worker_its_part(monkeypatch):

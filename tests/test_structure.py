@@ -33,7 +33,8 @@ def test_dlperf_never_imports_the_build(module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - SPINE))
 def test_subjects_import_only_the_spine(module: str) -> None:
-    assert inner(module) <= SPINE
+    """And the engine, which is itself what several chapters experiment with."""
+    assert inner(module) <= SPINE | {"engine"}
 
 
 @pytest.mark.parametrize("module", sorted(SPINE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import warnings
@@ -12,7 +13,7 @@ import torch
 
 from dlperf import timing
 from dlperf.device import synchronize, try_all_gpus, try_gpu
-from dlperf.environment import _quota, cache_bytes, environment
+from dlperf.environment import _quota, cache_bytes, environment, places
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 
@@ -116,6 +117,17 @@ def test_cache_bytes_adds_up_the_last_level_and_counts_a_shared_cache_once(tmp_p
                 (index / name).write_text(f"{value}\n")
     assert cache_bytes(tmp_path) == 2 * 2**20
     assert cache_bytes(tmp_path / "nothing") == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin")
+def test_places_take_the_second_thread_of_a_core_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}
+    told = lambda path, **_: threads[int(path.parts[5].removeprefix("cpu"))] + "\n"
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(threads))
+    monkeypatch.setattr(Path, "read_text", told)
+    assert places() == [0, 1, 2, 3]
+    threads.update({0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"})
+    assert places() == [0, 2, 1, 3]
 
 
 def test_environment_tells_the_threads_of_this_moment() -> None:

@@ -8,6 +8,7 @@ import hashlib
 import math
 import os
 import platform
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime
@@ -42,6 +43,21 @@ def cores() -> int:
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(count, _quota() or count)
+
+
+def places() -> list[int]:
+    """Returns the cores that this process may be pinned to: second threads of a core come after all other cores.
+
+    An empty list where the system cannot pin.
+    """
+    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    second = set()
+    for core in free:
+        with contextlib.suppress(OSError):
+            path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            first = re.split("[,-]", Path(path).read_text(encoding="ascii").strip())[0]
+            second |= {core} if str(core) != first else set()
+    return sorted(free, key=lambda core: (core in second, core))
 
 
 def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:

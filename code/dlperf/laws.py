@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import multiprocessing
 import os
 import queue
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
+from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
 
 Times = dict[int, Measurement]
@@ -79,28 +77,11 @@ def _serve(pipe: Connection, core: int | None) -> None:
         pipe.send(spin(amount))
 
 
-def places(cores: int) -> list[int] | list[None]:
-    """Returns which ``cores`` to pin workers to: threads of one core come after all other cores.
-
-    ``[None]`` where the system cannot pin: workers then run where it puts them.
-    """
-    if not PINS:
-        return [None]
-    allowed = sorted(os.sched_getaffinity(0))
-    second = set()
-    for core in allowed:
-        with contextlib.suppress(OSError):
-            path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            siblings = re.split("[,-]", Path(path).read_text(encoding="ascii").strip())
-            second |= {core} if str(core) != siblings[0] else set()
-    return sorted(allowed, key=lambda core: (core in second, core))[:cores]
-
-
 class Crew:
-    """``size`` worker processes on ``cores`` cores, pinned to `places` in rotation; a context manager."""
+    """``size`` worker processes on ``cores`` cores, pinned to the first `places` in rotation; a context manager."""
 
     def __init__(self, size: int, cores: int) -> None:
-        seats = places(cores)
+        seats: list[int] | list[None] = places()[:cores] or [None]  # where nobody can pin, the system places them
         context = multiprocessing.get_context("spawn")
         pairs = [context.Pipe() for _ in range(size)]
         self.pipes = [near for near, _ in pairs]
@@ -140,8 +121,6 @@ def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, 
 
 
 def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable[[int], int], repeats: int) -> Times:
-    from dlperf.environment import environment  # workers import this module too: keep PyTorch out of them
-
     samples: dict[int, list[float]] = {n: [] for n in counts}
     for _ in range(repeats):
         for n, times in samples.items():

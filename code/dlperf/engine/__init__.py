@@ -1,15 +1,30 @@
 """A small asynchronous engine in the manner of MXNet's: calls return at once, dependencies decide what runs when.
 
-``dlperf.engine.scheduler``  operations, what they wait for, and the threads that run them
-``dlperf.engine.arrays``     arrays whose operators are operations, and the calls that wait
-``dlperf.engine.figures``    the record drawn: dependency graph, timeline, live bytes
+``dlperf.engine.operations``  operations, and the rule that says which of them an operation has to follow
+``dlperf.engine.scheduler``   the queue, and the threads that run it
+``dlperf.engine.arrays``      arrays whose operators are operations, and the calls that wait
+``dlperf.engine.memory``      how much memory the arrays' values take
+``dlperf.engine.figures``     the record drawn: dependency graph, timeline, live bytes
+``dlperf.engine.cost``        what it costs to enqueue
 
 Source: Chen et al., MXNet, 2015, section 3.2 (https://arxiv.org/abs/1512.01274). The chapter
 *Asynchronous computation* tells its story.
 """
 
 from dlperf.engine.arrays import Array, Engine
+from dlperf.engine.cost import enqueue_cost
 from dlperf.engine.figures import draw_graph, draw_memory, draw_timeline
-from dlperf.engine.scheduler import Operation, Scheduler, Variable
+from dlperf.engine.operations import Operation, Variable
+from dlperf.engine.scheduler import Scheduler
 
-__all__ = ["Array", "Engine", "Operation", "Scheduler", "Variable", "draw_graph", "draw_memory", "draw_timeline"]
+__all__ = [
+    "Array",
+    "Engine",
+    "Operation",
+    "Scheduler",
+    "Variable",
+    "draw_graph",
+    "draw_memory",
+    "draw_timeline",
+    "enqueue_cost",
+]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 import traceback
 import weakref
@@ -12,54 +11,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from itertools import islice
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
 from dlperf.device import try_all_gpus
+from dlperf.engine.operations import FRONT_END, Operation, Variable, dependencies
 
-FRONT_END = "front end"
-"""The device of a wait: it is run by the thread that waits."""
-
-
-class Variable:
-    """What one engine's operations read and write: it knows its last writer and who has read it since."""
-
-    __slots__ = ("__weakref__", "readers", "writer")
-
-    def __init__(self) -> None:
-        self.writer: Operation | None = None
-        self.readers: list[Operation] = []
-
-
-class Operation:
-    """Work in the queue and, once ``done``, the record of it.
-
-    ``after`` says which operations it follows, by ``number``, and why: RAW, WAR or WAW. ``enqueued``,
-    ``start`` and ``end`` are seconds of `time.perf_counter`. ``error`` is what it raised, or what an
-    operation whose result it reads did.
-    """
-
-    def __init__(self, engine: Scheduler, fn: Callable[[], Any] | None, name: str, device: str) -> None:
-        self.engine, self.fn, self.name, self.device = engine, fn, name, device
-        self.queue = engine._queues.get(device) or SimpleQueue()
-        self.number, self.after = 0, dict[int, str]()
-        self.enqueued = self.start = self.end = perf_counter()
-        self.sources: list[Operation] = []  # whose results it reads
-        self.followers: list[Operation] = []  # who waits for it
-        self.missing = 0  # for how many it still waits
-        self.done, self.error = False, None  # type: bool, BaseException | None
-        frames = traceback.walk_stack(sys._getframe(2))  # to format them now would cost more than all the rest
-        self.caller = [(frame.f_code, line) for frame, line in islice(frames, 8)]
-
-    def origin(self) -> str:
-        """Returns the traceback of where it was enqueued, without this package's own frames."""
-        frames = [(code.co_filename, line, code.co_name, None) for code, line in reversed(self.caller)]
-        outside = [frame for frame in frames if os.path.dirname(frame[0]) != os.path.dirname(__file__)]
-        return f"{self.name} was enqueued here:\n{''.join(traceback.StackSummary.from_list(outside).format())}"
+Device: TypeAlias = str | torch.device
+Variables: TypeAlias = Sequence[Variable]
 
 
 class Scheduler:
@@ -70,9 +32,7 @@ class Scheduler:
     nothing refers to it any more. In a forked process it starts with an empty queue.
     """
 
-    def __init__(
-        self, devices: Sequence[str | torch.device] = (), depth: float = float("inf"), history: int = 100_000
-    ) -> None:
+    def __init__(self, devices: Sequence[Device] = (), depth: float = float("inf"), history: int = 100_000) -> None:
         if depth < 1:
             raise ValueError(f"depth counts operations from 1, got {depth}")
         self.devices = [str(torch.device(device)) for device in devices or try_all_gpus()]
@@ -85,18 +45,13 @@ class Scheduler:
     def _reset(self) -> None:
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
-        self._pending, self._waits = dict[Operation, None](), dict[Operation, None]()  # in order, unfinished
-        self._failures: dict[int, BaseException] = {}  # that no wait has raised yet
+        self._pending, self._waits = set[Operation](), set[Operation]()  # unfinished, on a device or the front end
+        self._failed: list[Operation] = []  # whose error no wait has raised yet
         self._queues: dict[str, SimpleQueue] = {device: SimpleQueue() for device in self.devices}
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[str, threading.Thread] = {}
 
     def enqueue(
-        self,
-        fn: Callable[[], Any],
-        reads: Sequence[Variable] = (),
-        writes: Sequence[Variable] = (),
-        device: str | torch.device = "",
-        name: str = "",
+        self, fn: Callable[[], Any], reads: Variables = (), writes: Variables = (), device: Device = "", name: str = ""
     ) -> Operation:
         """Returns at once the operation that will call ``fn`` on ``device``, by default the first.
 
@@ -113,84 +68,79 @@ class Scheduler:
                 self._room.wait()
             if self._closed and not self._inside():
                 raise RuntimeError(f"cannot enqueue {op.name}: the engine is closed")
-            if not self._threads:
+            if len(self._threads) < len(self._queues):
                 self._start()
-            self._pending[op] = None
-            try:
-                self._link(op, reads, writes)
-            except BaseException as error:  # interrupted, or no variables: nothing must wait for it
-                self._finish(op, error)
-                raise
+            self._link(op, reads, writes)
         return op
 
     def _inside(self) -> bool:
-        return threading.current_thread() in self._threads
+        return threading.current_thread() in self._threads.values()
 
-    def _start(self) -> None:
-        for device, queue in self._queues.items():
-            self._threads.append(threading.Thread(target=_work, args=(queue, device), name=device, daemon=True))
-            self._threads[-1].start()
+    def _start(self) -> None:  # all at once: at the interpreter's exit, when operations may still enqueue, none can
+        for device in self._queues.keys() - self._threads.keys():
+            stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
+            queue = self._queues[device]
             weakref.finalize(self, queue.put, None).atexit = False
+            thread = threading.Thread(target=_work, args=(queue, stream), name=device, daemon=True)
+            thread.start()
+            self._threads[device] = thread
 
-    def _link(
-        self, op: Operation, reads: Sequence[Variable], writes: Sequence[Variable], after: Iterable[Operation] = ()
-    ) -> None:
-        """Finds what ``op`` has to follow; its device gets it when all of that is done, which may be now."""
-        before = dict.fromkeys(after, "wait")
-        for variable in writes:
-            before.update((reader, "WAR") for reader in variable.readers)
-            if variable.writer:
-                before[variable.writer] = "WAW"
-        for variable in reads:
-            if variable.writer:
-                before[variable.writer] = "RAW"
-                op.sources.append(variable.writer)
-            variable.readers.append(op)
-            if len(variable.readers) % 1024 == 0:  # what is read for ever, such as a weight, must not grow
-                variable.readers = [reader for reader in variable.readers if not reader.done]
-        for variable in writes:
-            variable.writer, variable.readers = op, []
-        self._count = op.number = self._count + 1
-        self.history.append(op)
-        for other, why in before.items():
-            op.after[other.number] = why
-            if not other.done:
-                other.followers.append(op)
-                op.missing += 1
-        if not op.missing:
-            op.queue.put(op)
+    def _link(self, op: Operation, reads: Variables, writes: Variables, after: Iterable[Operation] = ()) -> None:
+        """Lets ``op`` follow what it has to, and later operations find it; it may be ready now."""
+        before = dict.fromkeys(after, "wait") | dependencies(reads, writes)
+        try:
+            self._count = op.number = self._count + 1
+            (self._waits if op.device == FRONT_END else self._pending).add(op)
+            self.history.append(op)
+            op.after = {other.number: why for other, why in before.items()}
+            op.sources = [other for other, why in before.items() if why == "RAW"]
+            for other in before:
+                if not other.done:
+                    op.missing += 1
+                    other.followers.append(op)
+            for variable in reads:
+                variable.readers.append(op)
+                if len(variable.readers) % 1024 == 0:  # what is read for ever, such as a weight, must not grow
+                    variable.readers = [reader for reader in variable.readers if not reader.done]
+            for variable in writes:
+                variable.writer, variable.readers = op, []
+        except BaseException as error:  # interrupted: it keeps its place, for the order of the others, and does nothing
+            op.error = error
+            raise
+        finally:
+            op.count_down()
 
-    def _run(self, op: Operation, stream: Any = None) -> Any:
-        """Returns what ``op`` returns, then lets its followers go. Not run: what is cancelled or reads a failure."""
-        result = None
-        error = next((source.error for source in op.sources if source.error), None)
-        if op.device != FRONT_END and op.number <= self._cancelled:
-            error = CancelledError(f"{op.name} was cancelled before it began")
-        elif op.fn and not error:
+    def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
+        """Calls what ``op`` is, then lets its followers go. Not called: what is cancelled or reads a failure."""
+        op.start = perf_counter()
+        op.error = op.error or next((source.error for source in op.sources if source.error), None)
+        if op.number <= self._cancelled:
+            op.error = CancelledError(f"{op.name} was cancelled before it began")
+        if op.fn and not op.error:
             try:
-                result = op.fn()
-                if stream:
-                    stream.synchronize()
-            except BaseException as raised:
-                error = raised
-                if op.device != FRONT_END:
+                try:
+                    op.fn()
+                finally:  # after a failure too: what a GPU still uses must not be freed
+                    if stream:
+                        stream.synchronize()
+            except BaseException as error:
+                op.error = error
+                with suppress(Exception):  # not every exception takes notes
                     error.add_note(op.origin())
-                    self._failures[op.number] = error
-        op.end = perf_counter()
-        self._finish(op, error)
-        return result
+                with self._lock:
+                    self._failed.append(op)
+        self._finish(op)
 
-    def _finish(self, op: Operation, error: BaseException | None = None) -> None:
-        op.fn = None  # what it held is free before anyone hears that it is done
+    def _finish(self, op: Operation) -> None:
+        op.end, op.fn, op.sources = perf_counter(), None, []  # what it held is free before anyone hears of it
         with self._lock:
-            op.error, op.done = error, True
+            op.done = True
             for follower in op.followers:
-                follower.missing -= 1
-                if not follower.missing:
-                    follower.queue.put(follower)
-            op.followers, op.sources = [], []
-            (self._waits if op.device == FRONT_END else self._pending).pop(op, None)
-            self._room.notify()
+                follower.count_down()
+            op.followers = []
+            self._pending.discard(op)
+            self._waits.discard(op)
+            self._room.notify_all()
 
     def wait(self, *reads: Variable, fn: Any = None, name: str = "wait", after: Iterable[Operation] = ()) -> Any:
         """Returns ``fn()``, called in this thread after all enqueued writes to ``reads``, and before later ones.
@@ -199,28 +149,30 @@ class Scheduler:
         """
         if self._inside():
             raise RuntimeError(f"{name} in an operation: it would hold up the thread that it may be waiting for")
-        op = Operation(self, fn, name, FRONT_END)
+        op = Operation(self, None, name, FRONT_END)
         try:
             with self._lock:
-                self._waits[op] = None
                 self._link(op, reads, (), after)
             op.queue.get()
-            result = self._run(op)
+            self._raise(next((source for source in op.sources if source.error), None))
+            return fn() if fn else None
+        except BaseException as error:
+            op.error = error
+            raise
         finally:
-            if not op.done:  # interrupted
-                self._finish(op)
-        if op.error:
-            for number in [n for n, error in list(self._failures.items()) if error is op.error]:
-                self._failures.pop(number, None)
-            raise op.error
-        return result
+            self._finish(op)  # also when interrupted: nothing waits for it any more
+
+    def _raise(self, failed: Operation | None) -> None:
+        if failed and failed.error:
+            with self._lock:
+                self._failed = [op for op in self._failed if op.error is not failed.error]
+            raise failed.error
 
     def waitall(self) -> None:
         """Waits until nothing is unfinished; raises the earliest failure that no wait has raised yet."""
         while self._pending:
             self.wait(name="waitall", after=self._pending)
-        if self._failures:
-            raise self._failures.pop(min(self._failures))
+        self._raise(min(self._failed, key=lambda op: op.number, default=None))
 
     def cancel(self) -> None:
         """Drops what has not begun: to wait for what it would have written raises CancelledError."""
@@ -229,17 +181,18 @@ class Scheduler:
     def close(self) -> None:
         """Finishes what is enqueued, ends the threads, and raises as `waitall` does; closing twice is fine."""
         self.wait(name="close")  # refused in an operation
-        self._closed = True
+        with self._lock:
+            self._closed = True
         try:
             self.waitall()
         finally:
             while self._pending:  # interrupted: what has not begun is given up
                 self.cancel()
                 self.wait(after=self._pending)
-            for thread in self._threads:
-                self._queues[thread.name].put(None)
+            for device, thread in self._threads.items():
+                self._queues[device].put(None)
                 thread.join()
-            self._threads = []
+            self._threads = {}
 
     def __enter__(self) -> Any:
         return self
@@ -251,12 +204,10 @@ class Scheduler:
             self.close()
 
 
-def _work(queue: SimpleQueue, device: str) -> None:
+def _work(queue: SimpleQueue, stream: torch.cuda.Stream | None) -> None:
     """Runs what becomes ready on a device; on a GPU in a stream of its own, and until that is done."""
-    stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
     with torch.cuda.stream(stream):  # None changes nothing
         while op := queue.get():
-            op.start = perf_counter()
             op.engine._run(op, stream)
             del op  # an idle thread keeps nothing alive
 
@@ -275,7 +226,7 @@ def _close_all() -> None:
 
 def _forked() -> None:
     for engine in list(_engines):
-        for op in [*engine._pending, *engine._waits]:
+        for op in engine._pending | engine._waits:
             op.error, op.done, op.fn = CancelledError(f"{op.name} stayed in the process that forked"), True, None
         engine._reset()
 

@@ -1,0 +1,73 @@
+"""Operations, and the rule that says which of them an operation has to follow."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from itertools import islice
+from queue import SimpleQueue
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dlperf.engine.scheduler import Scheduler
+
+FRONT_END = "front end"
+"""The device of a wait: it is run by the thread that waits."""
+
+
+class Variable:
+    """What one engine's operations read and write: it knows its last writer and who has read it since."""
+
+    __slots__ = ("__weakref__", "readers", "writer")
+
+    def __init__(self) -> None:
+        self.writer: Operation | None = None
+        self.readers: list[Operation] = []
+
+
+class Operation:
+    """Work in the queue and, once ``done``, the record of it.
+
+    ``after`` says which operations it follows, by ``number``, and why: RAW, WAR or WAW. ``enqueued``,
+    ``start`` and ``end`` are seconds of `time.perf_counter`. ``error`` is what it raised, or what an
+    operation whose result it reads did.
+    """
+
+    def __init__(self, engine: Scheduler, fn: Callable[[], Any] | None, name: str, device: str) -> None:
+        self.engine, self.fn, self.name, self.device = engine, fn, name, device
+        self.queue = engine._queues.get(device) or SimpleQueue()  # where it goes when it may run
+        self.number, self.after = 0, dict[int, str]()
+        self.enqueued = self.start = self.end = perf_counter()
+        self.sources: list[Operation] = []  # whose results it reads
+        self.followers: list[Operation] = []  # who waits for it
+        self.missing = 1  # for how many it still waits, itself among them until it is linked
+        self.done, self.error = False, None  # type: bool, BaseException | None
+        frames = traceback.walk_stack(sys._getframe(2))  # to format them now would cost more than all the rest
+        self.caller = [(frame.f_code, line) for frame, line in islice(frames, 8)]
+
+    def origin(self) -> str:
+        """Returns the traceback of where it was enqueued, without this package's own frames."""
+        frames = [(code.co_filename, line, code.co_name, None) for code, line in reversed(self.caller)]
+        outside = [frame for frame in frames if os.path.dirname(frame[0]) != os.path.dirname(__file__)]
+        return f"{self.name} was enqueued here:\n{''.join(traceback.StackSummary.from_list(outside).format())}"
+
+    def count_down(self) -> None:
+        """One of those that it waits for is done; after the last it goes to its queue."""
+        self.missing -= 1
+        if not self.missing:
+            self.queue.put(self)
+
+
+def dependencies(reads: Sequence[Variable], writes: Sequence[Variable]) -> dict[Operation, str]:
+    """Returns what an operation has to follow that ``reads`` and ``writes`` these variables, and why.
+
+    RAW: it reads what another writes. WAR: it overwrites what another still reads. WAW: it overwrites
+    what another writes. Where two hold for one pair, the last of WAR, WAW and RAW is given.
+    """
+    before = {reader: "WAR" for variable in writes for reader in variable.readers}
+    before |= {variable.writer: "WAW" for variable in writes if variable.writer}
+    before |= {variable.writer: "RAW" for variable in reads if variable.writer}
+    return before

@@ -1,0 +1,177 @@
+"""Who waits, and until when: clocks that are read when calls return and when their work is done.
+
+The chapter *Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter, process_time, sleep
+from typing import Any
+
+import numpy as np
+import torch
+
+from dlperf.device import synchronize
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+Program = Callable[[], tuple[float, float]]
+"""Runs once and returns two times in seconds: until its calls returned, and until it had waited for them."""
+
+
+PUBLISHED = {
+    "product, sum, print": 2.1746,
+    "product, wait_to_read": 1.6327,
+    "two products, waitall": 3.2405,
+    "product, asnumpy": 1.5788,
+    "product, norm, item": 1.7495,
+}
+"""Seconds until the end of `blockers` for 4000 rows, in MXNet on a CPU.
+
+Source: Zhang et al., Dive into Deep Learning, MXNet edition, section *Asynchronous Computing*.
+"""
+
+
+def clocked(calls: Callable[[], Any], wait: Callable[[Any], Any]) -> Program:
+    """Returns the program that makes ``calls`` and then passes what they return to ``wait``."""
+
+    def program() -> tuple[float, float]:
+        start = perf_counter()
+        result = calls()
+        returned = perf_counter() - start
+        wait(result)
+        return returned, perf_counter() - start
+
+    return program
+
+
+def blockers(engine: Any, n: int) -> dict[str, Program]:
+    """Returns products of an ``(n, n)`` matrix that end in each way of waiting that an engine has."""
+    x = engine.array(torch.rand(n, n))
+    return {
+        "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
+        "product, wait_to_read": clocked(lambda: x @ x, engine.wait_to_read),
+        "two products, waitall": clocked(lambda: (x @ x, x @ x), lambda _: engine.waitall()),
+        "product, asnumpy": clocked(lambda: x @ x, lambda y: y.asnumpy()),
+        "product, norm, item": clocked(lambda: (x @ x).norm(), lambda y: y.item()),
+    }
+
+
+def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
+    """Returns the programs of `blockers` on PyTorch's own queue, the current stream of a CUDA ``device``."""
+    x = torch.rand(n, n, device=device)
+    stream = torch.cuda.current_stream(device)
+    return {
+        "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
+        "product, wait_to_read": clocked(lambda: x @ x, lambda _: stream.synchronize()),
+        "two products, waitall": clocked(lambda: (x @ x, x @ x), lambda _: synchronize(device)),
+        "product, asnumpy": clocked(lambda: x @ x, lambda y: y.cpu().numpy()),
+        "product, norm, item": clocked(lambda: (x @ x).norm(), lambda y: y.item()),
+    }
+
+
+def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
+    """Returns, for each program, when it returned and when it finished, in seconds, after one unclocked turn."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+    for turn in range(repeats + 1):
+        for name, program in programs.items():
+            pair = program()
+            if turn:
+                times[name].append(pair)
+    env = environment()
+    return {
+        name: (
+            Measurement(tuple(pair[0] for pair in pairs), "s", "returned", environment=env),
+            Measurement(tuple(pair[1] for pair in pairs), "s", "finished", environment=env),
+        )
+        for name, pairs in times.items()
+    }
+
+
+def square_or_draw(n: int = 1000, rounds: int = 5, device: torch.device | str = "cpu") -> dict[str, Program]:
+    """Returns programs that square one normal ``(n, n)`` matrix, or only draw such a matrix, ``rounds`` times each.
+
+    Names say library, bits and, if it is a GPU, device; ``legacy`` is the generator behind ``numpy.random.normal``.
+    """
+    rng, legacy = np.random.default_rng(0), np.random.RandomState(0)
+    device, cpu = torch.device(device), torch.device("cpu")
+
+    def many(step: Callable[..., Any], *args: Any, where: torch.device = cpu) -> Program:
+        return clocked(lambda: [step(*args) for _ in range(rounds)][-1], lambda _: synchronize(where))
+
+    programs = {}
+    for bits in (64, 32):
+        a = rng.standard_normal((n, n)).astype(f"float{bits}")
+        programs[f"NumPy, {bits} bit"] = many(np.matmul, a, a)
+        for name, where in {"": cpu, ", GPU": device}.items():
+            if name == "" or device.type == "cuda":
+                x = torch.from_numpy(a).to(where)
+                programs[f"PyTorch, {bits} bit{name}"] = many(torch.matmul, x, x, where=where)
+    programs["NumPy, draw, legacy"] = many(legacy.normal, 0, 1, (n, n))
+    programs["NumPy, draw"] = many(rng.standard_normal, (n, n))
+    programs["PyTorch, draw"] = many(partial(torch.randn, n, n, dtype=torch.float64))
+    return programs
+
+
+def left_over(calls: Callable[[], Any], rest: float) -> tuple[float, float]:
+    """Returns the CPU time in seconds that this process uses during ``calls``, and in a sleep of ``rest`` s after."""
+    begin = process_time()
+    result = calls()
+    returned = process_time()
+    sleep(rest)
+    after = process_time() - returned
+    del result  # not before: to free what is unfinished may be to give it up
+    return returned - begin, after
+
+
+SUSPECTS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "x + 1": lambda x: x + 1,
+    "x.sum()": lambda x: x.sum(),
+    "x.shape": lambda x: x.shape,
+    "x.sum().item()": lambda x: x.sum().item(),
+    "x.cpu()": lambda x: x.cpu(),
+    "print(x)": repr,
+    "bool(x.sum() > 0)": lambda x: bool(x.sum() > 0),
+    "x.nonzero()": lambda x: x.nonzero(),
+    "x[x > 0]": lambda x: x[x > 0],
+}
+"""Calls on a tensor of which some need its values on the front end, and therefore wait."""
+
+
+def found_waiting(device: torch.device | str) -> dict[str, bool] | None:
+    """Returns which of `SUSPECTS` PyTorch reports as synchronizing on a CUDA ``device``; None on any other.
+
+    Source: torch.cuda.set_sync_debug_mode, which says itself that it does not see all.
+    """
+    if torch.device(device).type != "cuda":
+        return None
+    x = torch.randn(64, device=device)
+    found = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*prototype.*")
+        for name, call in SUSPECTS.items():
+            call(x)  # a first call may wait for other reasons
+            torch.cuda.set_sync_debug_mode("error")
+            try:
+                call(x)
+                found[name] = False
+            except RuntimeError as error:
+                if "synchronizing" not in str(error):
+                    raise
+                found[name] = True
+            finally:
+                torch.cuda.set_sync_debug_mode("default")
+    return found
+
+
+def branches(engine: Any, second: str, n: int) -> Callable[[], Any]:
+    """Returns a program that cubes two ``(n, n)`` matrices and adds the cubes.
+
+    One branch runs on the engine's first device, the other on ``second``.
+    """
+    first = engine.devices[0]
+    x, y = (engine.array(torch.rand(n, n), place) for place in (first, second))
+    return lambda: x @ x @ x + (y @ y @ y).to(first)
