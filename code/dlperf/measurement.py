@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -121,8 +121,8 @@ class Measurement:
         if self.unit != other.unit:
             raise UnitError(f"{self.unit} over {other.unit} is not a ratio of like things")
         if len(self.samples) == len(other.samples):
-            return self._with(tuple(a / b for a, b in zip(self.samples, other.samples, strict=True)), "1")
-        return self._with(tuple(a / other.median for a in self.samples), "1")
+            return self._ratio(a / b for a, b in zip(self.samples, other.samples, strict=True))
+        return self._ratio(a / other.median for a in self.samples)
 
     def __add__(self, other: Measurement) -> Measurement:
         """Returns the sum of two measurements of one unit, paired as in division."""
@@ -131,6 +131,9 @@ class Measurement:
         if len(self.samples) == len(other.samples):
             return self._with(tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)), self.unit)
         return self._with(tuple(a + other.median for a in self.samples), self.unit)
+
+    def _ratio(self, samples: Iterable[float]) -> Measurement:
+        return replace(self._with(tuple(samples), "1"), description="")  # it is no longer what either side was
 
     def _with(self, samples: Sequence[float], unit: str) -> Measurement:
         return Measurement(tuple(samples), unit, self.description, self.calls_per_sample, self.environment)
