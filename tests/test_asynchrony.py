@@ -56,8 +56,8 @@ def test_parts_and_ratios_have_a_sample_for_each_trial() -> None:
     assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
         k: (2, "1" if " " in k else "s")
         for k in (
-            *("enqueue", "execute", "hear", "asynchronous", "synchronous"),
-            *("asynchronous fit", "serial fit", "synchronous fit", "hear share"),
+            *("enqueue", "execute", "hear", "asleep", "asynchronous", "synchronous"),
+            *("asynchronous fit", "serial fit", "synchronous fit", "woken fit", "hear share"),
         )
     }
 

@@ -34,8 +34,8 @@ CLAIMS = (
     ),
     Claim(
         id="async.front-end",
-        keys=("async.front-asynchronous-fit",),
-        holds=lambda r: 0.9 < r["async.front-asynchronous-fit"].median < 1.1,
+        keys=("async.front-woken-fit",),
+        holds=lambda r: 0.9 < r["async.front-woken-fit"].median < 1.1,
         needs=("cores>=2",),
     ),
     Claim(

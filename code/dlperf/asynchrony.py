@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -80,6 +80,15 @@ class Loop:
             self.engine.wait_to_read(x)
         return perf_counter() - start
 
+    def asleep(self, n: int) -> float:
+        """Returns the seconds per call to enqueue ``n``, each to a back end that sleeps and has to be woken."""
+        call, x = self.calls()
+        seconds = 0.0
+        for _ in range(n):
+            seconds += clock(call)
+            self.engine.wait_to_read(x)
+        return seconds / n
+
     def asynchronous(self, n: int) -> float:
         """Returns the seconds of ``n`` iterations with one wait at the end."""
         call, _ = self.calls()
@@ -147,19 +156,21 @@ def swept(loop: Loop, n: int = 10_000, repeats: int = 7) -> tuple[Measurement, M
 def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict[str, Measurement]]:
     """Returns, for each loop, its parts and totals in seconds per call, and predicted over measured totals.
 
-    Keys are those of `parts`, then ``asynchronous`` (of ``n`` calls), ``synchronous`` (of a fifth as many), and
-    the ratios ``asynchronous fit``, ``serial fit``, ``synchronous fit``, and ``hear share``, of what waiting for
-    each call costs, t₃ / (t₁ + t₃). Each trial predicts from its own parts, then measures.
+    Keys are those of `parts` and ``asleep``, then ``asynchronous`` (of ``n`` calls), ``synchronous`` (of a fifth
+    as many), and the ratios ``asynchronous fit``, ``serial fit``, ``synchronous fit``, ``woken fit``, which takes
+    ``asleep`` for the cost of enqueueing, and ``hear share``, of what waiting for each call costs,
+    t₃ / (t₁ + t₃). Each trial predicts from its own parts, then measures.
     """
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in loops}
     for _ in range(repeats):
         for name, loop in loops.items():
             row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
-            model = Costs(**row)
+            model, asleep = Costs(**row), loop.asleep(min(200, n // 4))
             late, each = loop.asynchronous(n), loop.synchronous(n // 5)
             row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
             row |= {"asynchronous fit": model.asynchronous(n) / late, "serial fit": model.serial(n) / late}
             row |= {"synchronous fit": model.synchronous(n // 5) / each}
+            row |= {"asleep": asleep, "woken fit": replace(model, enqueue=asleep).asynchronous(n) / late}
             row |= {"hear share": model.hear / (model.enqueue + model.hear)}
             rows[name].append(row)
     env = environment()

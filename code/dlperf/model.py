@@ -87,7 +87,7 @@ def uncached(device: torch.device | str) -> int:
     """
     if torch.device(device).type == "cuda":
         return 2**28
-    return min(max(2**25, cache_bytes()), (memory_bytes() or 2**33) // 32)
+    return min(max(2**27, cache_bytes()), (memory_bytes() or 2**33) // 32)
 
 
 def calibrate(
