@@ -188,7 +188,7 @@ def _prepare(widths: tuple[int, ...], device: str) -> None:
     step(torch.zeros((), device=device), *next(batches(1, device)))
 
 
-def trials(depths: Iterable[float], repeats: int = 4, **options: Any) -> dict[str, list[Run]]:
+def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, list[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
     ``options`` are those of `train`.
