@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -184,6 +185,8 @@ class ClaimDirective(SphinxDirective, Recording):
         anchor = "claim-" + identity.replace(".", "-")
         box = nodes.container(classes=["dl-claim"], ids=[anchor])
         self.state.nested_parse(self.content, self.content_offset, box)
+        if any(reference.get("reftype") == "eq" for reference in box.findall(pending_xref)):
+            logger.warning("{claim} %s: no {eq} here: the sentence stands on another page too", identity, location=box)
         kept = self.env.booktools_claims.setdefault(self.env.docname, {})  # type: ignore[attr-defined]
         kept[identity] = (anchor, box.astext())
         box += self.verdicts(claim)
