@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import cpp_extension
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.native import build
+from dlperf.native import build, libtorch_options
 
 PROGRAM = r"""
 #include <ATen/Parallel.h>
@@ -70,26 +69,20 @@ class DeployError(RuntimeError):
     """A deployed model did not run."""
 
 
-def libtorch_options() -> tuple[str, ...]:
-    """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
-    headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
-    folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
-    linking = "-Wl,--allow-shlib-undefined"  # a PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere
-    return ("-std=c++20", "-O1", *headers, *folders, linking, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10")
-
-
 def cpp_program() -> Path:
     """Returns the C++ program that runs packages, built once. Raises `CompilerError` without a compiler."""
     return build(PROGRAM, *libtorch_options())
 
 
-def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path) -> Path:
+def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path, shapes: Any = None) -> Path:
     """Returns ``path``, which must end in ``.pt2``, with ``model`` exported and compiled by AOTInductor for ``inputs``.
+
+    ``shapes`` says which dimensions may change, as ``dynamic_shapes`` of `torch.export.export` does.
 
     Source: https://docs.pytorch.org/docs/stable/torch.compiler_aot_inductor.html.
     """
     with torch.no_grad():
-        exported = torch.export.export(model.eval(), tuple(inputs))
+        exported = torch.export.export(model.eval(), tuple(inputs), dynamic_shapes=shapes)
         torch._inductor.aoti_compile_and_package(exported, package_path=str(path))
     return path
 

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from torch.utils import cpp_extension
+
 from dlperf.environment import compiler, cpu_model
 
 
@@ -54,3 +56,11 @@ def build(source: str, *options: str, folder: Path | None = None) -> Path:
                 raise CompilerError(f"{path} refused the source: {done.stderr.strip()[:2000]}")
             made.replace(target)  # at once, so that two processes cannot meet half a file
     return target
+
+
+def libtorch_options() -> tuple[str, ...]:
+    """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
+    headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
+    folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    linking = "-Wl,--allow-shlib-undefined"  # a PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere
+    return ("-std=c++20", "-O1", *headers, *folders, linking, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10")

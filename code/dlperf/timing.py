@@ -58,6 +58,7 @@ def _clock(fn: Callable[[], Any], device: torch.device | str | None) -> tuple[ti
     if not callable(fn):
         raise TypeError(f"measure needs a function to call, got {type(fn).__name__}; wrap it in a lambda")
     timer = benchmark.timer if device is None or torch.device(device).type != "cpu" else timeit.default_timer
+    fn()  # whatever happens only once, such as compiling, must not decide how many calls make a sample
     # PyTorch picks the block size, which warms up too: 0.1 ms or more here, longer where its clock waits for a GPU.
     pilot = benchmark.Timer("fn()", globals={"fn": fn}, num_threads=torch.get_num_threads(), timer=timer)
     return timeit.Timer(fn, timer=timer), pilot.blocked_autorange(min_run_time=0.1).number_per_run

@@ -1,0 +1,52 @@
+"""Where the memory of a new tensor comes from: the operating system, page by page, or what was freed before."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+DEFAULTS = {M_TRIM_THRESHOLD: 2**17, M_MMAP_MAX: 2**16}
+
+
+def _tell_malloc(options: dict[int, int]) -> bool:
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        return all([libc.mallopt(option, value) for option, value in options.items()])
+    except (OSError, AttributeError):
+        return False
+
+
+@contextmanager
+def kept_memory() -> Iterator[bool]:
+    """Keeps memory that is freed, for the next tensor; yields whether the C library can be told to, as glibc can.
+
+    Otherwise a large block goes back to the operating system when it is freed, and the next one comes from there,
+    with pages that are cleared one by one when they are first touched. On a GPU, PyTorch keeps memory anyway.
+    Source: https://man7.org/linux/man-pages/man3/mallopt.3.html.
+    """
+    told = _tell_malloc({M_TRIM_THRESHOLD: 2**31 - 1, M_MMAP_MAX: 0})
+    try:
+        yield told
+    finally:
+        _tell_malloc(DEFAULTS)
+        gc.collect()
+        if told:
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def page_faults(fn: Callable[[], Any], calls: int = 3) -> float:
+    """Returns how many pages of memory the operating system has to provide per call, after one to warm up."""
+    if sys.platform == "win32":
+        raise OSError("page faults are counted on Linux and macOS; Windows has no getrusage")
+    import resource
+
+    fn()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(calls):
+        fn()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls

@@ -1,0 +1,113 @@
+"""What it costs to ask for an operation: from Python, from C++, and with whatever else comes on top."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from dlperf.device import synchronize
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.native import build, libtorch_options
+
+LOOP = """
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
+#include <c10/core/InferenceMode.h>
+#include <chrono>
+
+extern "C" double add(long elements, long calls, bool gpu) {
+  const c10::InferenceMode no_gradients;
+  const auto device = at::device(gpu ? at::kCUDA : at::kCPU);
+  const at::Tensor x = at::ones({elements}, device), one = at::ones({}, device);
+  at::add(x, one);
+  const auto start = std::chrono::steady_clock::now();
+  for (long call = 0; call < calls; ++call) at::add(x, one);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return seconds.count() / calls;
+}
+"""
+"""The loop of `add_in_python` without Python: the same function of the same library, called from C++."""
+
+
+@functools.cache
+def _loop() -> Callable[[int, int, bool], float]:
+    function = ctypes.CDLL(str(build(LOOP, *libtorch_options(), "-shared", "-fPIC"))).add
+    function.argtypes, function.restype = (ctypes.c_long, ctypes.c_long, ctypes.c_bool), ctypes.c_double
+    return function
+
+
+def add_in_cpp(elements: int, calls: int, device: torch.device) -> float:
+    """Returns the seconds per call until C++ has asked for an addition to ``elements`` float32 numbers.
+
+    On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler.
+    """
+    return _loop()(elements, calls, device.type == "cuda")
+
+
+def add_in_python(elements: int, calls: int, device: torch.device) -> tuple[float, float]:
+    """Returns the seconds per call until Python has asked for such an addition, and until all are done."""
+    with torch.inference_mode():
+        x, one = torch.ones(elements, device=device), torch.ones((), device=device)
+        torch.add(x, one)
+        synchronize(device)
+        start = time.perf_counter()
+        for _ in range(calls):
+            torch.add(x, one)
+        asked = time.perf_counter()
+        synchronize(device)
+        return (asked - start) / calls, (time.perf_counter() - start) / calls
+
+
+def additions(elements: int, device: torch.device, repeats: int = 11) -> dict[str, Measurement]:
+    """Returns the time per addition of 1 to ``elements`` numbers in s: asked for in C++, in Python, and ``done``.
+
+    The loops take turns. They are short enough for a GPU's queue, so that asking never waits for a place in it.
+    """
+    calls = max(4, min(200, 2_000_000 // elements))
+    found: dict[str, list[float]] = {"C++": [], "Python": [], "done": []}
+    for _ in range(repeats):
+        synchronize(device)
+        found["C++"].append(add_in_cpp(elements, calls, device))
+        synchronize(device)
+        for name, seconds in zip(("Python", "done"), add_in_python(elements, calls, device), strict=True):
+            found[name].append(seconds)
+    env = environment(device)
+    return {name: Measurement(tuple(samples), "s", name, calls, env) for name, samples in found.items()}
+
+
+def crossover(times: Mapping[int, Measurement], factor: float = 2) -> float:
+    """Returns the size from which an operation takes ``factor`` times what it takes at the smallest one.
+
+    From there on its work outweighs what it costs to ask for it. ``times`` is by size; in between, the logarithms
+    of both are taken to lie on a line. Infinity if no size takes so long.
+    """
+    sizes = sorted(times)
+    limit = factor * times[sizes[0]].median
+    longer = next((i for i, n in enumerate(sizes) if times[n].median >= limit), None)
+    if longer is None:
+        return float("inf")
+    ends = sizes[longer - 1 : longer + 1]
+    return float(np.exp(np.interp(np.log(limit), [np.log(times[n].median) for n in ends], np.log(ends))))
+
+
+def one_number() -> dict[str, Callable[[], Any]]:
+    """Returns ways of adding 1 to a single number, each with something more to do than the one before."""
+    x, one, y = torch.ones(1), torch.ones(()), torch.empty(1)
+    weight, array = torch.ones(1, requires_grad=True), np.ones(1, dtype=np.float32)
+    number = 1.0
+    return {
+        "Python: call a function": lambda: None,
+        "Python: add numbers": lambda: number + 1.0,
+        "NumPy: add arrays": lambda: array + array,
+        "PyTorch: add into kept memory": lambda: torch.add(x, one, out=y),
+        "PyTorch: add": lambda: torch.add(x, one),
+        "PyTorch: add a Python number": lambda: x + 1.0,
+        "PyTorch: add, recorded for a gradient": lambda: torch.add(weight, one),
+    }
