@@ -1,0 +1,29 @@
+"""Memory that is kept is not asked for again."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+from dlperf import allocation
+
+PAGE, BYTES = 4096, 2**26
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
+def test_new_memory_has_to_be_provided_and_kept_memory_has_not() -> None:
+    fn = lambda: torch.ones(BYTES // 4)
+    new = allocation.page_faults(fn)
+    with allocation.kept_memory() as told:
+        kept = allocation.page_faults(fn)
+    if not told:
+        pytest.skip("the C library is not glibc")
+    assert kept < 0.01 * BYTES / PAGE < new
+
+
+def test_what_is_kept_is_given_back_afterwards() -> None:
+    with allocation.kept_memory():
+        torch.ones(BYTES // 4)
+    assert torch.ones(3).tolist() == [1, 1, 1]
