@@ -18,7 +18,7 @@ DEFAULTS = {M_TRIM_THRESHOLD: 2**17, M_MMAP_MAX: 2**16}
 def _tell_malloc(options: dict[int, int]) -> bool:
     try:
         libc = ctypes.CDLL("libc.so.6")
-        return all([libc.mallopt(option, value) for option, value in options.items()])
+        return all(libc.mallopt(option, value) for option, value in options.items())
     except (OSError, AttributeError):
         return False
 
