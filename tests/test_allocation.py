@@ -7,17 +7,17 @@ import sys
 import pytest
 import torch
 
-from dlperf import allocation
+from dlperf import allocation, pitfalls
 
-PAGE, BYTES = 4096, 2**26
+PAGE, BYTES = 4096, 2**27
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
 def test_new_memory_has_to_be_provided_and_kept_memory_has_not() -> None:
     fn = lambda: torch.ones(BYTES // 4)
-    new = allocation.page_faults(fn)
+    new = pitfalls.page_faults(fn)
     with allocation.kept_memory() as told:
-        kept = allocation.page_faults(fn)
+        kept = min(pitfalls.page_faults(fn) for _ in range(5))  # the first of them have to fill it
     if not told:
         pytest.skip("the C library is not glibc")
     assert kept < 0.01 * BYTES / PAGE < new

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import statistics
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 DEFAULTS = {M_TRIM_THRESHOLD: 2**17, M_MMAP_MAX: 2**16}
@@ -39,19 +35,3 @@ def kept_memory() -> Iterator[bool]:
         gc.collect()
         if told:
             ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def page_faults(fn: Callable[[], Any], calls: int = 9) -> float:
-    """Returns how many pages of memory the operating system has to provide for a call: the median of several.
-
-    Raises OSError where the system does not count them, as Windows does not.
-    """
-    if sys.platform == "win32":
-        raise OSError("page faults are counted on Linux and macOS; Windows has no getrusage")
-    import resource
-
-    counts = [resource.getrusage(resource.RUSAGE_SELF).ru_minflt]
-    for _ in range(calls):
-        fn()
-        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
-    return statistics.median(after - before for before, after in pairwise(counts))
