@@ -364,6 +364,20 @@ def test_a_region_is_what_leads_to_one_result_and_nothing_else() -> None:
     ]
 
 
+def test_what_two_operations_of_a_loop_use_joins_it_and_a_buffer_that_is_freed_stays() -> None:
+    graph = by_hand(
+        node("a", "exp", "x"),
+        node("b", "add", "a", 1),
+        node("c", "sub", "a", 1),
+        node("d", "mul", "b", "c"),
+        outputs=("d",),
+    )
+    assert body(symbolic.fuse(graph)) == ["d = loop_d(x)", "return d"]
+    assert [inner.name for inner in symbolic.fuse(graph).nodes[0].body] == ["a", "b", "c", "d"]
+    freed = symbolic.free_buffers(graph)
+    assert body(symbolic.fuse(freed)) == body(freed)
+
+
 def test_what_differs_in_shape_or_type_is_not_fused() -> None:
     fn = lambda x, row: torch.relu(-x) + row
     assert body(symbolic.fuse(trace(fn, torch.ones(2, 3), torch.ones(3)))) == [
@@ -399,6 +413,13 @@ def test_a_fused_loop_says_that_it_has_no_derivative() -> None:
         compiled(x)
     with torch.no_grad():
         assert compiled(x).tolist() == [-2, -2, -2]
+
+
+@needs_compiler
+def test_a_fused_loop_takes_no_address_of_another_device() -> None:
+    compiled = symbolic.compile(lambda x: -x * 2, torch.ones(3))
+    with pytest.raises(RuntimeError, match="runs on the CPU"):
+        compiled(torch.ones(3, device="meta"))
 
 
 # The compiler of C++.

@@ -31,7 +31,7 @@ OPERATIONS = {
 """All that can be traced, by PyTorch's names: as Python writes it and, if it goes element by element, as C++ does."""
 
 NAMES = {"torch": torch, "F": F, "inf": math.inf, "nan": math.nan}
-"""What every generated program knows: `repr` writes infinity as ``inf``."""
+"""What every generated program knows; `repr` writes infinity as ``inf``."""
 
 
 @dataclass(frozen=True)
