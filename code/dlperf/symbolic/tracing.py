@@ -87,8 +87,9 @@ class Tracer(TorchFunctionMode):
         name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
         options = dict(kwargs or {})
         if Proxy not in types or name in SHAPES:
-            return func(*args, **options)
-        name += "_" * options.pop("inplace", False)  # relu(x, inplace=True) is relu_(x)
+            return func(*args, **options)  # not ours: it happens now
+        if options.pop("inplace", False):  # relu(x, inplace=True) is relu_(x)
+            name += "_"
         op = REFLECTED.get(name, name)
         if op not in OPERATIONS:
             raise TraceError(next(f"{name} {why}" for names, why in REASONS.items() if re.fullmatch(names, name)))
