@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import random
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -60,12 +62,15 @@ ROUNDED: dict[str, Callable[..., torch.Tensor]] = {
 }
 """Operations whose last bits are the library's choice: PyTorch's root is not always the one that IEEE 754 asks for."""
 
+WEIGHTS = torch.arange(16.0).reshape(4, 4) / 8 - 1
+
 SHAPED: dict[str, Callable[..., torch.Tensor]] = {
     "rows": lambda a, _: a.sum(1, keepdim=True),
     "columns": lambda a, _: a.mean(0, True),
     "all": lambda a, _: a.sum(),
-    "product": lambda a, b: (a * torch.ones(3, 4)) @ (b * torch.ones(3, 4)).T,
-    "turn": lambda a, _: (a * torch.ones(3, 4)).transpose(0, 1).reshape(3, 4),
+    "product": lambda a, _: (a * torch.ones(3, 4)) @ WEIGHTS,
+    "from left": lambda a, _: WEIGHTS[:3, :3] @ (a * torch.ones(3, 4)),
+    "layer": lambda a, b: F.linear(a * torch.ones(3, 4), WEIGHTS, b),
 }
 
 Step = tuple[str, int, int]
@@ -215,18 +220,21 @@ def test_numbers_next_to_a_tensor_are_folded_and_infinity_is_a_number() -> None:
 
 
 def test_a_division_by_a_tensor_rounds_as_pytorch_does() -> None:
-    assert "torch.reciprocal(x)" in trace(lambda x: 2 / x, torch.ones(2)).source()
+    """In two steps; whether the number is written there, is an argument, or comes of folding."""
+    for fn, *numbers in [(lambda x: -(2 / x),), (lambda x, a: -(a / x), 2), (lambda x, a: -((a + a) / x), 1)]:
+        graph = symbolic.optimize(trace(fn, torch.ones(2), *numbers))
+        assert "1 / in0[i] * float(2.0);" in symbolic.cpp_source(graph)
 
 
 # Passes: by hand.
 
 
-def node(name: str, op: str, *args: Any, allocates: int = 16) -> Node:
-    return Node(name, op, args, (4,), torch.float32, allocates)
+def node(name: str, op: str, *args: Any) -> Node:
+    return Node(name, op, args, (4,), torch.float32)
 
 
 def by_hand(*nodes: Node, outputs: tuple[Any, ...], inputs: str = "x") -> Graph:
-    return Graph(tuple(node(name, "input", allocates=0) for name in inputs), nodes, outputs)
+    return Graph(tuple(node(name, "input") for name in inputs), nodes, outputs)
 
 
 def body(graph: Graph) -> list[str]:
@@ -268,18 +276,12 @@ def test_buffers_are_freed_after_their_last_use() -> None:
     assert body(freed) == [
         *("a = torch.exp(x)", "b = -a", "c = a + b", "del a, b", "d = -c", "del c", "return d"),
     ]
-    assert list(symbolic.live_bytes(freed)) == [16, 32, 48, 16, 32, 16]
     assert (symbolic.peak_bytes(graph), symbolic.peak_bytes(freed)) == (64, 48)
 
 
-def test_a_view_keeps_its_memory_alive_and_adds_none() -> None:
-    graph = by_hand(
-        node("a", "exp", "x"),
-        node("b", "reshape", "a", (2, 2), allocates=0),
-        node("c", "neg", "b"),
-        outputs=("c",),
-    )
-    assert list(symbolic.live_bytes(symbolic.free_buffers(graph))) == [16, 16, 16, 32, 16]
+def test_what_nothing_uses_is_freed_at_once() -> None:
+    graph = by_hand(node("a", "exp", "x"), node("b", "neg", "x"), outputs=("b",))
+    assert body(symbolic.free_buffers(graph)) == ["a = torch.exp(x)", "del a", "b = -x", "return b"]
 
 
 PASSES = (
@@ -328,7 +330,7 @@ class Bytes(TorchDispatchMode):
 def chain(x: torch.Tensor) -> torch.Tensor:
     for _ in range(6):
         x = torch.exp(-x)
-    return x.reshape(-1).sum()
+    return x.sum()
 
 
 def test_the_planned_peak_is_what_a_run_needs() -> None:
@@ -357,13 +359,29 @@ def test_a_region_is_what_leads_to_one_result_and_nothing_else() -> None:
         inputs="xy",
     )
     fused = symbolic.fuse(graph)
-    assert body(fused) == ["b = loop0(x)", "c = torch.sum(b, (0,), True)", "e = loop1(b, y)", "f = -c", "return e, f"]
+    assert body(fused) == [
+        *("b = loop_b(x)", "c = torch.sum(b, (0,), True)", "e = loop_e(b, y)", "f = -c", "return e, f")
+    ]
+
+
+def test_what_two_operations_of_a_loop_use_joins_it_and_a_buffer_that_is_freed_stays() -> None:
+    graph = by_hand(
+        node("a", "exp", "x"),
+        node("b", "add", "a", 1),
+        node("c", "sub", "a", 1),
+        node("d", "mul", "b", "c"),
+        outputs=("d",),
+    )
+    assert body(symbolic.fuse(graph)) == ["d = loop_d(x)", "return d"]
+    assert [inner.name for inner in symbolic.fuse(graph).nodes[0].body] == ["a", "b", "c", "d"]
+    freed = symbolic.free_buffers(graph)
+    assert body(symbolic.fuse(freed)) == body(freed)
 
 
 def test_what_differs_in_shape_or_type_is_not_fused() -> None:
     fn = lambda x, row: torch.relu(-x) + row
     assert body(symbolic.fuse(trace(fn, torch.ones(2, 3), torch.ones(3)))) == [
-        "t1 = loop0(x)",
+        "t1 = loop_t1(x)",
         "t2 = t1 + row",
         "return t2",
     ]
@@ -374,7 +392,7 @@ def test_what_differs_in_shape_or_type_is_not_fused() -> None:
 def test_the_loop_reads_as_written_by_hand() -> None:
     graph = symbolic.fuse(trace(lambda x, y: torch.relu(x * 0.5 + y), torch.ones(2), torch.ones(2)))
     assert symbolic.cpp_source(graph).partition('\nextern "C" void')[2] == (
-        " loop0(long n, int threads, const float* __restrict in0, const float* __restrict in1,"
+        " loop_t2(long n, int threads, const float* __restrict in0, const float* __restrict in1,"
         " float* __restrict out) {\n"
         "  #pragma omp parallel for simd num_threads(threads) if (n >= 32768)\n"
         "  for (long i = 0; i < n; ++i) {\n"
@@ -395,6 +413,13 @@ def test_a_fused_loop_says_that_it_has_no_derivative() -> None:
         compiled(x)
     with torch.no_grad():
         assert compiled(x).tolist() == [-2, -2, -2]
+
+
+@needs_compiler
+def test_a_fused_loop_takes_no_address_of_another_device() -> None:
+    compiled = symbolic.compile(lambda x: -x * 2, torch.ones(3))
+    with pytest.raises(RuntimeError, match="runs on the CPU"):
+        compiled(torch.ones(3, device="meta"))
 
 
 # The compiler of C++.
@@ -510,10 +535,10 @@ def through_torch(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("fn", "reason"),
     [
-        (branch, "this decides by a value.*torch.maximum"),
+        (branch, "gt decides by a value.*torch.maximum"),
         (rows, "takes a tensor apart.*whole tensors"),
         (update, "changes a tensor in place.*x = x \\+ y"),
-        (inside, "this asks for a value.*outside"),
+        (inside, "item asks for a value.*outside"),
         (unknown, "cumsum is not among what is traced: .*relu"),
         (impossible, "matmul is impossible here"),
         (keywords, "add is known without alpha"),
@@ -527,19 +552,37 @@ def test_what_cannot_be_traced_names_the_line(fn: Callable[..., Any], reason: st
     assert Path(__file__).read_text().splitlines()[caught.value.lineno - 1].strip() == caught.value.line
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 @pytest.mark.parametrize(
     "fn",
     [
         *(int, float, bool, list, abs, lambda x: x.tolist(), lambda x: x.numpy(), lambda x: x[0]),
-        *(lambda x: x == 1, lambda x: 1 in x, lambda x: x**2, lambda x: torch.ones(2, 3).add_(x), lambda x: x + "1"),
-        *(lambda x: x.sum(dtype=torch.float64), lambda x: torch.cat([x, x])),
-        *(lambda x: x.nothing, lambda x: [x], lambda x: (x,), lambda x: range(x), lambda x: F.relu(x, inplace=True)),
+        *(lambda x: x == 1, lambda x: 1 in x, lambda x: x**2, lambda x: torch.ones(2, 3).add_(x)),
+        *(lambda x: x.sum(dtype=torch.float64), lambda x: torch.cat([x, x]), lambda x: x * torch.tensor(x)),
+        *(lambda x: torch.exp(torch.ones(2, 3), out=x), lambda x: torch.maximum(torch.ones(2, 3), other=x)),
+        *(lambda x: np.asarray(x), lambda x: x.detach(), lambda x: x.data, lambda x: x.T),
+        *(lambda x: setattr(x, "requires_grad", True), lambda x: torch.ones(2, 3).__setitem__(0, x[0])),
+        *(lambda x: torch.ones(2, 3).__setitem__(0, x), lambda x: x.device, lambda x: torch.stack([x]), pickle.dumps),
+        *(lambda x: [x], lambda x: (x,), lambda x: range(x), lambda x: F.relu(x, inplace=True)),
     ],
 )
 def test_nothing_that_needs_a_value_or_is_unknown_slips_through(fn: Callable[..., Any]) -> None:
     wrapped = lambda x: fn(x)
     with pytest.raises(TraceError, match=r"test_symbolic.py:\d+: "):
         trace(wrapped, torch.ones(2, 3))
+
+
+@pytest.mark.parametrize(("fn", "error"), [(lambda x: x + "1", TypeError), (lambda x: x.nothing, AttributeError)])
+def test_what_python_refuses_by_itself_it_refuses_as_ever(fn: Callable[..., Any], error: type[Exception]) -> None:
+    for run in (fn, lambda x: trace(fn, x)):
+        with pytest.raises(error, match=r"nothing|\+"):
+            run(torch.ones(2, 3))
+
+
+def test_after_an_error_pytorch_is_itself_again() -> None:
+    with pytest.raises(TraceError):
+        trace(branch, torch.ones(2, 3))
+    assert torch.cumsum(torch.ones(3), 0).tolist() == [1, 2, 3]
 
 
 def test_a_print_shows_the_node_and_happens_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -560,16 +603,15 @@ def test_names_of_inputs_do_not_clash() -> None:
     w = torch.ones(2), torch.zeros(2)
     assert trace(lambda x: x + w[0] + w[1] + w[0], x).source().count("c0") == 2
     assert trace(lambda inf: inf + 1, x).source().startswith("def program(x0):")
-    assert trace(torch.exp, x).source().startswith("def program(x0):")
+    assert trace(nn.ReLU(), x).source().startswith("def program(input):")
+    assert trace(lambda *inputs: inputs[0] + inputs[1], x, y).source().startswith("def program(x0, x1):")
 
 
 def test_a_graph_is_printed_with_shapes() -> None:
-    graph = symbolic.compile(lambda x: (x @ x.T).sum(), torch.ones(2, 3), fused=False).graph
+    graph = symbolic.compile(lambda x: (x @ x).sum(1, keepdim=True), torch.ones(2, 2), fused=False).graph
     assert str(graph).splitlines() == [
-        "x: float32[2, 3] = input()",
-        "t0: float32[3, 2] = transpose(x, 0, 1)",
-        "t1: float32[2, 2] = matmul(x, t0)",
+        "x: float32[2, 2] = input()",
+        "t0: float32[2, 2] = matmul(x, x)",
+        "t1: float32[2, 1] = sum(t0, 1, True)",
         "del t0",
-        "t2: float32[] = sum(t1)",
-        "del t1",
     ]

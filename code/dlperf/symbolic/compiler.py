@@ -1,9 +1,8 @@
-"""The compiler: trace, rewrite, generate, load; and a guard that knows for which inputs that was done."""
+"""The compiler: trace, rewrite, generate, load; and guards, which know for which inputs that was done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,51 +20,33 @@ def optimize(graph: Graph, fused: bool = True) -> Graph:
     return free_buffers(fuse(graph) if fused else graph)
 
 
-@dataclass(frozen=True)
-class Program:
-    """A compiled graph: ``source`` is its Python, ``cpp`` its C++ (empty without fused loops), ``run`` calls it."""
-
-    graph: Graph
-    source: str
-    cpp: str
-    run: Callable[..., Any]
-
-
-def generate(graph: Graph) -> Program:
-    """Returns the program of a graph, generated and loaded, its fused loops compiled."""
-    source = graph.source()
-    return Program(graph, source, cpp_source(graph), load(source, **graph.constants, **link(graph)))
-
-
-def guard(arg: Any) -> tuple[Any, ...]:
+def guard(arg: Any) -> Any:
     """Returns what a program takes for granted of an argument: of a number its value, of a tensor all but its data."""
-    return (arg.shape, arg.dtype, arg.device) if isinstance(arg, torch.Tensor) else (type(arg), arg)
+    return (arg.shape, arg.dtype, arg.device) if isinstance(arg, torch.Tensor) else repr(arg)
 
 
 class Compiled:
-    """A function that is compiled anew for each kind of arguments it meets, and then remembers.
+    """A function that is compiled anew for each kind of arguments that it meets, and then remembers.
 
-    ``programs`` has one program per kind. ``graph``, ``source`` and ``cpp`` are those of the last one used.
+    ``programs`` has one function per kind. ``graph``, ``source`` and ``cpp`` (empty without fused loops) are those
+    of the last one that was compiled.
     """
 
     def __init__(self, fn: Callable[..., Any], fused: bool = True) -> None:
         self.fn, self.fused = fn, fused
-        self.programs: dict[tuple[Any, ...], Program] = {}
+        self.programs: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
-    def program(self, *args: Any) -> Program:
+    def program(self, *args: Any) -> Callable[..., Any]:
         """Returns the program for arguments such as these, compiled at the first time."""
         key = tuple(map(guard, args))
         if key not in self.programs:
-            self.programs[key] = generate(optimize(trace(self.fn, *args), self.fused))
-        self._last = self.programs[key]
-        return self._last
+            self.graph = optimize(trace(self.fn, *args), self.fused)
+            self.source, self.cpp = self.graph.source(), cpp_source(self.graph)
+            self.programs[key] = load(self.source, **self.graph.constants, **link(self.graph))
+        return self.programs[key]
 
     def __call__(self, *args: Any) -> Any:
-        return self.program(*args).run(*(arg for arg in args if isinstance(arg, torch.Tensor)))
-
-    graph = property(lambda self: self._last.graph)
-    source = property(lambda self: self._last.source)
-    cpp = property(lambda self: self._last.cpp)
+        return self.program(*args)(*(arg for arg in args if isinstance(arg, torch.Tensor)))
 
 
 def compile(fn: Callable[..., Any], *example_args: Any, fused: bool = True) -> Compiled:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
-INFIX = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "matmul": "{} @ {}", "neg": "-{}"}
-"""Operations that Python writes with a sign; all others are functions of `torch` under their own names."""
+OPERATIONS = {
+    "add": ("{} + {}", "{} + {}"),
+    "sub": ("{} - {}", "{} - {}"),
+    "mul": ("{} * {}", "{} * {}"),
+    "div": ("{} / {}", "{} / {}"),
+    "neg": ("-{}", "-{}"),
+    "sqrt": ("torch.sqrt", "std::sqrt({})"),
+    "exp": ("torch.exp", "std::exp({})"),
+    "tanh": ("torch.tanh", "std::tanh({})"),
+    "sigmoid": ("torch.sigmoid", "1 / (1 + std::exp(-{}))"),
+    "relu": ("torch.relu", "{0} < 0 ? 0 : {0}"),  # so written, NaN stays NaN, as in PyTorch
+    "maximum": ("torch.maximum", "{0} > {1} || {0} != {0} ? {0} : {1}"),
+    "minimum": ("torch.minimum", "{0} < {1} || {0} != {0} ? {0} : {1}"),
+    "matmul": ("{} @ {}", ""),
+    "sum": ("torch.sum", ""),
+    "mean": ("torch.mean", ""),
+    "linear": ("F.linear", ""),
+}
+"""All that can be traced, by PyTorch's names: as Python writes it and, if it goes element by element, as C++ does."""
 
-NAMES = {"torch": torch, "inf": math.inf, "nan": math.nan}
-"""What every generated program knows: `repr` writes infinity as ``inf``."""
+NAMES = {"torch": torch, "F": F, "inf": math.inf, "nan": math.nan}
+"""What every generated program knows; `repr` writes infinity as ``inf``."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +39,8 @@ class Node:
     """One operation and its result, called ``name``.
 
     Of ``args`` a str is the name of another node, and anything else a literal. ``shape`` and ``dtype`` are
-    the result's; for a plain number they are None and its type. ``allocates`` is in bytes, 0 for a view.
-    ``body`` holds the nodes of a fused loop, the result last.
+    the result's; for a plain number they are None and its type. ``body`` holds the nodes of a fused loop,
+    the result last.
     """
 
     name: str
@@ -31,7 +48,6 @@ class Node:
     args: tuple[Any, ...] = ()
     shape: tuple[int, ...] | None = None
     dtype: Any = None
-    allocates: int = 0
     body: tuple[Node, ...] = ()
 
     @property
@@ -39,19 +55,37 @@ class Node:
         """The names of the nodes that this one reads, each once."""
         return tuple(dict.fromkeys(arg for arg in self.args if isinstance(arg, str)))
 
-    def renamed(self, names: Mapping[str, Any]) -> Node:
-        """Returns the node with what ``names`` says in place of the arguments that it names."""
-        return replace(self, args=substitute(self.args, names))
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the result; none for a plain number."""
+        return 0 if self.shape is None else math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def expression(self) -> str:
+        """The operation as Python writes it."""
+        text, _ = OPERATIONS.get(self.op, (self.op, ""))
+        args = [literal(arg) for arg in self.args]
+        return text.format(*args) if "{}" in text else f"{text}({', '.join(args)})"
+
+    @property
+    def statement(self) -> str:
+        """The line of Python that does the operation and names its result."""
+        return f"del {', '.join(self.args)}" if self.op == "del" else f"{self.name} = {self.expression}"
 
     def __str__(self) -> str:
         if self.op == "del":
-            return python(self)
-        shape = list(self.shape) if self.shape is not None else ""
+            return self.statement
+        shape = "" if self.shape is None else list(self.shape)
         kind = str(getattr(self.dtype, "__name__", self.dtype)).removeprefix("torch.")
         return f"{self.name}: {kind}{shape} = {self.op}({', '.join(map(str, self.args))})"
 
 
-def substitute(args: Iterable[Any], names: Mapping[str, Any]) -> tuple[Any, ...]:
+def literal(arg: Any) -> str:
+    """Returns an argument as Python writes it: a name bare, a value by `repr`."""
+    return arg if isinstance(arg, str) else repr(arg)
+
+
+def renamed(args: Iterable[Any], names: Mapping[str, Any]) -> tuple[Any, ...]:
     """Returns ``args`` with each name that ``names`` knows replaced; literals stay."""
     return tuple(names.get(arg, arg) if isinstance(arg, str) else arg for arg in args)
 
@@ -74,65 +108,30 @@ class Graph:
 
     def source(self, result: str = "return {}") -> str:
         """Returns the program as Python; ``result`` says what to do with the outputs, such as ``print({})``."""
-        lines = [python(node) for node in self.nodes] + [result.format(", ".join(map(literal, self.outputs)))]
         inputs = ", ".join(node.name for node in self.inputs)
+        outputs = ", ".join(map(literal, self.outputs))
+        lines = *(node.statement for node in self.nodes), result.format(outputs)
         return "\n    ".join((f"def program({inputs}):", *lines)) + "\n"
 
 
-def literal(arg: Any) -> str:
-    """Returns an argument as Python writes it: a name bare, a value by `repr`."""
-    return arg if isinstance(arg, str) else repr(arg)
-
-
-def expression(op: str, args: Iterable[str]) -> str:
-    """Returns an operation as Python, such as ``x + 1`` or ``torch.relu(x)``."""
-    return INFIX[op].format(*args) if op in INFIX else f"torch.{op}({', '.join(args)})"
-
-
-def python(node: Node) -> str:
-    """Returns the statement that computes a node."""
-    args = list(map(literal, node.args))
-    if node.op == "del":
-        return f"del {', '.join(args)}"
-    call = f"{node.op}({', '.join(args)})" if node.body else expression(node.op, args)
-    return f"{node.name} = {call}"
-
-
-@functools.cache
-def function(op: str, count: int) -> Callable[..., Any]:
-    """Returns the operation on ``count`` arguments as a function: what is printed is also what is evaluated."""
-    names = [f"a{i}" for i in range(count)]
-    return eval(f"lambda {', '.join(names)}: {expression(op, names)}", NAMES)
-
-
-def apply(op: str, *args: Any) -> Any:
-    """Returns what the operation makes of numbers, of tensors, or of tensors without data."""
-    return function(op, len(args))(*args)
+def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
+    """Returns what the operation makes of ``values``, by name: numbers, tensors, or tensors without data."""
+    return eval(node.expression, {**NAMES, **values})
 
 
 def interpret(graph: Graph, *inputs: Any) -> Any:
-    """Returns the outputs by walking the graph node by node, as an interpreter does; a fused loop one by one, too."""
-    given = {node.name: value for node, value in zip(graph.inputs, inputs, strict=True)}
-    values = walk(graph.nodes, {**graph.constants, **given})
-    outputs = substitute(graph.outputs, values)
+    """Returns the outputs by doing one line after the other, as an interpreter does; also those of a fused loop."""
+    names = [node.name for node in graph.inputs]
+    values = {**NAMES, **graph.constants, **dict(zip(names, inputs, strict=True))}
+    for node in graph.nodes:
+        for step in node.body or (node,):
+            exec(step.statement, values)
+    outputs = renamed(graph.outputs, values)
     return outputs if len(outputs) > 1 else outputs[0]
-
-
-def walk(nodes: Iterable[Node], values: dict[str, Any]) -> dict[str, Any]:
-    """Returns ``values`` with those that the nodes compute, and without those that they free."""
-    for node in nodes:
-        if node.op == "del":
-            for name in node.args:
-                del values[name]
-        elif node.body:
-            values[node.name] = walk(node.body, dict(values))[node.name]
-        else:
-            values[node.name] = apply(node.op, *substitute(node.args, values))
-    return values
 
 
 def load(source: str, **names: Any) -> Callable[..., Any]:
     """Returns the function ``program`` of generated Python, to which ``names`` are known."""
     scope = {**NAMES, **names}
-    exec(compile(source, "<program>", "exec"), scope)
+    exec(source, scope)
     return scope["program"]

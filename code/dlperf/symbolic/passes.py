@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from dlperf.symbolic.graph import Graph, Node, apply, substitute
-
-
-def _rebuilt(graph: Graph, nodes: list[Node], names: dict[str, Any]) -> Graph:
-    return replace(graph, nodes=tuple(nodes), outputs=substitute(graph.outputs, names))
+from dlperf.symbolic.graph import Graph, Node, evaluate, renamed
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -18,26 +13,25 @@ def fold_constants(graph: Graph) -> Graph:
     known: dict[str, Any] = {}
     nodes = []
     for node in graph.nodes:
-        node = node.renamed(known)
+        node = replace(node, args=renamed(node.args, known))
         if node.uses:
             nodes.append(node)
         else:
-            known[node.name] = apply(node.op, *node.args)
-    return _rebuilt(graph, nodes, known)
+            known[node.name] = evaluate(node, {})
+    return replace(graph, nodes=tuple(nodes), outputs=renamed(graph.outputs, known))
 
 
 def share_common_subexpressions(graph: Graph) -> Graph:
     """Returns the graph with each operation on the same arguments done once."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[str, str] = {}
     same: dict[str, str] = {}
     nodes = []
     for node in graph.nodes:
-        node = node.renamed(same)
-        key = node.op, repr(node.args)  # by repr, since 0.0 == -0.0 and 1 == 1.0 == True
-        same[node.name] = first.setdefault(key, node.name)
+        node = replace(node, args=renamed(node.args, same))
+        same[node.name] = first.setdefault(node.expression, node.name)
         if same[node.name] == node.name:
             nodes.append(node)
-    return _rebuilt(graph, nodes, same)
+    return replace(graph, nodes=tuple(nodes), outputs=renamed(graph.outputs, same))
 
 
 def remove_dead_code(graph: Graph) -> Graph:
@@ -48,7 +42,7 @@ def remove_dead_code(graph: Graph) -> Graph:
         if node.name in needed:
             needed.update(node.uses)
             nodes.append(node)
-    return _rebuilt(graph, nodes[::-1], {})
+    return replace(graph, nodes=tuple(reversed(nodes)))
 
 
 def free_buffers(graph: Graph) -> Graph:
@@ -63,23 +57,17 @@ def free_buffers(graph: Graph) -> Graph:
             nodes.append(Node("", "del", last))
             kept.update(last)
         nodes.append(node)
-    return _rebuilt(graph, nodes[::-1], {})
-
-
-def live_bytes(graph: Graph) -> Iterator[int]:
-    """Yields the bytes that intermediates and outputs hold after each node; a view keeps what it looks at alive."""
-    owners: dict[str, str] = {}
-    sizes = {node.name: node.allocates for node in graph.nodes}
-    for node in graph.nodes:
-        if node.op == "del":
-            for name in node.args:
-                del owners[name]
-        else:
-            view = not node.allocates and bool(node.uses)
-            owners[node.name] = owners.get(node.uses[0], "") if view else node.name
-        yield sum(sizes.get(owner, 0) for owner in set(owners.values()))
+    return replace(graph, nodes=tuple(reversed(nodes)))
 
 
 def peak_bytes(graph: Graph) -> int:
     """Returns the most bytes that intermediates and outputs hold at one time; inputs and constants not counted."""
-    return max(live_bytes(graph), default=0)
+    live: dict[str, int] = {}
+    peak = 0
+    for node in graph.nodes:
+        if node.op == "del":
+            live = {name: size for name, size in live.items() if name not in node.args}
+        else:
+            live[node.name] = node.nbytes
+        peak = max(peak, sum(live.values()))
+    return peak
