@@ -126,7 +126,7 @@ class Scheduler(AbstractContextManager):
             self._waits.discard(op)
             self._room.notify_all()
 
-    def wait(self, *reads: Variable, fn: Any = None, name: str = "wait_to_read", after: Iterable[Operation] = ()) -> Any:
+    def wait(self, *reads: Variable, fn: Any = None, name: str = "wait_to_read", after: Iterable[Any] = ()) -> Any:
         """Returns ``fn()``, called in this thread after all enqueued writes to ``reads``, and before later ones.
 
         Raises what failed on the way there, with a note that says where it was enqueued.
