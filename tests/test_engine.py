@@ -392,8 +392,9 @@ def test_a_failure_surfaces_where_its_result_is_needed_and_says_where_it_was_enq
         assert "x = engine.call(boom)" in shown
         assert "in boom" in shown
         engine.waitall()  # it has been raised once
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(ZeroDivisionError) as again:
             engine.wait_to_read(x)
+        assert len(again.value.__notes__) == 1
         x = engine.call(torch.ones, 1)
         assert x.item() == 1
 
@@ -410,8 +411,9 @@ def test_every_failure_is_raised_once_by_waiting_for_all() -> None:
         rewritten = engine.enqueue(nothing, writes=[v])
         with pytest.raises(ZeroDivisionError):
             engine.waitall()
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError) as caught:
             engine.waitall()
+        assert "bang was enqueued here" in caught.value.__notes__[0]
         engine.waitall()
         assert isinstance(skipped.error, KeyError)
         assert rewritten.error is None
@@ -594,7 +596,11 @@ def test_an_enqueue_interrupted_half_way_keeps_the_order_of_the_others() -> None
         engine.enqueue(nothing, writes=[other], device="cpu:1")
         engine.wait(other)  # so all that cpu:1 may run has run
         assert not ran
+        half_done = Variable()
+        half_done.writer = engine.history[1]
         gate.set()
+        with pytest.raises(CancelledError):
+            engine.wait(half_done)
         engine.waitall()
     assert ran == [1, 3]
 

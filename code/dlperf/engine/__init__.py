@@ -2,8 +2,7 @@
 
 ``dlperf.engine.operations``  operations, and the rule that says which of them an operation has to follow
 ``dlperf.engine.scheduler``   the queue, and the threads that run it
-``dlperf.engine.arrays``      arrays whose operators are operations, and the calls that wait
-``dlperf.engine.memory``      how much memory the arrays' values take
+``dlperf.engine.arrays``      arrays whose operators are operations, the calls that wait, and the memory of the values
 ``dlperf.engine.figures``     the record drawn: dependency graph, timeline, live bytes
 ``dlperf.engine.cost``        what it costs to enqueue
 

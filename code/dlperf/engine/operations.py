@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from itertools import islice
 from queue import SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dlperf.engine.scheduler import Scheduler
+from traceback import StackSummary, walk_stack
+from typing import Any
 
 FRONT_END = "front end"
 """The device of a wait: it is run by the thread that waits."""
@@ -21,43 +18,50 @@ FRONT_END = "front end"
 class Variable:
     """What one engine's operations read and write: it knows its last writer and who has read it since."""
 
-    __slots__ = ("__weakref__", "readers", "writer")
-
     def __init__(self) -> None:
         self.writer: Operation | None = None
         self.readers: list[Operation] = []
 
 
 class Operation:
-    """Work in the queue and, once ``done``, the record of it.
+    """Work for the ``engine`` and, once ``done``, the record of it.
 
     ``after`` says which operations it follows, by ``number``, and why: RAW, WAR or WAW. ``enqueued``,
     ``start`` and ``end`` are seconds of `time.perf_counter`. ``error`` is what it raised, or what an
     operation whose result it reads did.
     """
 
-    def __init__(self, engine: Scheduler, fn: Callable[[], Any] | None, name: str, device: str) -> None:
-        self.engine, self.fn, self.name, self.device = engine, fn, name, device
-        self.queue = engine._queues.get(device) or SimpleQueue()  # where it goes when it may run
-        self.number, self.after = 0, dict[int, str]()
+    def __init__(self, engine: Any, queue: SimpleQueue, fn: Callable[[], Any] | None, name: str, device: str) -> None:
+        self.engine, self.queue, self.fn, self.name, self.device = engine, queue, fn, name, device
         self.enqueued = self.start = self.end = perf_counter()
+        self.number, self.done, self.error = 0, False, None  # type: int, bool, BaseException | None
+        self.after: dict[int, str] = {}
         self.sources: list[Operation] = []  # whose results it reads
         self.followers: list[Operation] = []  # who waits for it
         self.missing = 1  # for how many it still waits, itself among them until it is linked
-        self.done, self.error = False, None  # type: bool, BaseException | None
-        frames = traceback.walk_stack(sys._getframe(2))  # to format them now would cost more than all the rest
-        self.caller = [(frame.f_code, line) for frame, line in islice(frames, 8)]
+        # To format its frames now would cost more than all the rest.
+        self.caller = [(frame.f_code, line) for frame, line in islice(walk_stack(sys._getframe(2)), 8)]
 
     def origin(self) -> str:
         """Returns the traceback of where it was enqueued, without this package's own frames."""
         frames = [(code.co_filename, line, code.co_name, None) for code, line in reversed(self.caller)]
         outside = [frame for frame in frames if os.path.dirname(frame[0]) != os.path.dirname(__file__)]
-        return f"{self.name} was enqueued here:\n{''.join(traceback.StackSummary.from_list(outside).format())}"
+        return f"{self.name} was enqueued here:\n{''.join(StackSummary.from_list(outside).format())}"
+
+    def follow(self, before: dict[Operation, str]) -> None:
+        """Waits for those of ``before`` that are not done, and notes why."""
+        self.after = {other.number: why for other, why in before.items()}
+        self.sources = [other for other, why in before.items() if why == "RAW"]
+        for other in before:
+            if not other.done:
+                self.missing += 1
+                other.followers.append(self)
 
     def count_down(self) -> None:
-        """One of those that it waits for is done; after the last it goes to its queue."""
+        """One of those that it waits for is done; after the last it goes to its queue, with what a source raised."""
         self.missing -= 1
         if not self.missing:
+            self.error = next((source.error for source in self.sources if source.error), None)
             self.queue.put(self)
 
 

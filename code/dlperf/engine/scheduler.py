@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ Device: TypeAlias = str | torch.device
 Variables: TypeAlias = Sequence[Variable]
 
 
-class Scheduler:
+class Scheduler(AbstractContextManager):
     """Runs operations in any safe order, with one thread per device, at most ``depth`` of them unfinished.
 
     Operations may enqueue more, which then never blocks; they may not wait. ``history`` holds the last ones.
@@ -37,16 +37,15 @@ class Scheduler:
             raise ValueError(f"depth counts operations from 1, got {depth}")
         self.devices = [str(torch.device(device)) for device in devices or try_all_gpus()]
         self.depth, self.history = depth, deque[Operation](maxlen=history)
-        self._count = self._cancelled = 0  # operations numbered up to _cancelled no longer begin
         self._closed = False
+        self._count = self._cancelled = 0  # operations numbered up to _cancelled no longer begin
         self._reset()
         _engines.add(self)
 
     def _reset(self) -> None:
-        self._lock = threading.RLock()
-        self._room = threading.Condition(self._lock)
+        self._room = threading.Condition()  # notified when there is; its lock guards all the rest
         self._pending, self._waits = set[Operation](), set[Operation]()  # unfinished, on a device or the front end
-        self._failed: list[Operation] = []  # whose error no wait has raised yet
+        self._failed: dict[int, Operation] = {}  # whose error no wait has raised yet, by that error's id
         self._queues: dict[str, SimpleQueue] = {device: SimpleQueue() for device in self.devices}
         self._threads: dict[str, threading.Thread] = {}
 
@@ -62,8 +61,8 @@ class Scheduler:
         device = str(device or self.devices[0])
         if device not in self._queues:
             raise ValueError(f"this engine has no device {device}; it has {', '.join(self.devices)}")
-        op = Operation(self, fn, name or getattr(fn, "__name__", type(fn).__name__), device)
-        with self._lock:
+        op = Operation(self, self._queues[device], fn, name or getattr(fn, "__name__", type(fn).__name__), device)
+        with self._room:
             while len(self._pending) >= self.depth and not self._inside():
                 self._room.wait()
             if self._closed and not self._inside():
@@ -79,41 +78,30 @@ class Scheduler:
     def _start(self) -> None:  # all at once: at the interpreter's exit, when operations may still enqueue, none can
         for device in self._queues.keys() - self._threads.keys():
             stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
-            queue = self._queues[device]
-            weakref.finalize(self, queue.put, None).atexit = False
-            thread = threading.Thread(target=_work, args=(queue, stream), name=device, daemon=True)
+            thread = threading.Thread(target=_work, args=(self._queues[device], stream), name=device, daemon=True)
             thread.start()
             self._threads[device] = thread
+            weakref.finalize(self, self._queues[device].put, None).atexit = False
 
     def _link(self, op: Operation, reads: Variables, writes: Variables, after: Iterable[Operation] = ()) -> None:
         """Lets ``op`` follow what it has to, and later operations find it; it may be ready now."""
-        before = dict.fromkeys(after, "wait") | dependencies(reads, writes)
         try:
-            self._count = op.number = self._count + 1
+            op.follow(dict.fromkeys(after, "wait") | dependencies(reads, writes))
             (self._waits if op.device == FRONT_END else self._pending).add(op)
             self.history.append(op)
-            op.after = {other.number: why for other, why in before.items()}
-            op.sources = [other for other, why in before.items() if why == "RAW"]
-            for other in before:
-                if not other.done:
-                    op.missing += 1
-                    other.followers.append(op)
             for variable in reads:
                 variable.readers.append(op)
                 if len(variable.readers) % 1024 == 0:  # what is read for ever, such as a weight, must not grow
                     variable.readers = [reader for reader in variable.readers if not reader.done]
             for variable in writes:
                 variable.writer, variable.readers = op, []
-        except BaseException as error:  # interrupted: it keeps its place, for the order of the others, and does nothing
-            op.error = error
-            raise
+            self._count = op.number = self._count + 1  # last: if interrupted, it keeps its place and is cancelled
         finally:
             op.count_down()
 
     def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
         """Calls what ``op`` is, then lets its followers go. Not called: what is cancelled or reads a failure."""
         op.start = perf_counter()
-        op.error = op.error or next((source.error for source in op.sources if source.error), None)
         if op.number <= self._cancelled:
             op.error = CancelledError(f"{op.name} was cancelled before it began")
         if op.fn and not op.error:
@@ -124,16 +112,12 @@ class Scheduler:
                     if stream:
                         stream.synchronize()
             except BaseException as error:
-                op.error = error
-                with suppress(Exception):  # not every exception takes notes
-                    error.add_note(op.origin())
-                with self._lock:
-                    self._failed.append(op)
+                op.error, self._failed[id(error)] = error, op
         self._finish(op)
 
     def _finish(self, op: Operation) -> None:
         op.end, op.fn, op.sources = perf_counter(), None, []  # what it held is free before anyone hears of it
-        with self._lock:
+        with self._room:
             op.done = True
             for follower in op.followers:
                 follower.count_down()
@@ -142,37 +126,35 @@ class Scheduler:
             self._waits.discard(op)
             self._room.notify_all()
 
-    def wait(self, *reads: Variable, fn: Any = None, name: str = "wait", after: Iterable[Operation] = ()) -> Any:
+    def wait(self, *reads: Variable, fn: Any = None, name: str = "wait_to_read", after: Iterable[Any] = ()) -> Any:
         """Returns ``fn()``, called in this thread after all enqueued writes to ``reads``, and before later ones.
 
         Raises what failed on the way there, with a note that says where it was enqueued.
         """
         if self._inside():
             raise RuntimeError(f"{name} in an operation: it would hold up the thread that it may be waiting for")
-        op = Operation(self, None, name, FRONT_END)
+        op = Operation(self, SimpleQueue(), None, name, FRONT_END)
         try:
-            with self._lock:
+            with self._room:
                 self._link(op, reads, (), after)
             op.queue.get()
-            self._raise(next((source for source in op.sources if source.error), None))
+            self._raise(op.error)
             return fn() if fn else None
-        except BaseException as error:
-            op.error = error
-            raise
         finally:
             self._finish(op)  # also when interrupted: nothing waits for it any more
 
-    def _raise(self, failed: Operation | None) -> None:
-        if failed and failed.error:
-            with self._lock:
-                self._failed = [op for op in self._failed if op.error is not failed.error]
-            raise failed.error
+    def _raise(self, error: BaseException | None) -> None:
+        if error:
+            with suppress(Exception):  # raised before, or it takes no notes
+                error.add_note(self._failed.pop(id(error)).origin())
+            raise error
 
     def waitall(self) -> None:
         """Waits until nothing is unfinished; raises the earliest failure that no wait has raised yet."""
         while self._pending:
             self.wait(name="waitall", after=self._pending)
-        self._raise(min(self._failed, key=lambda op: op.number, default=None))
+        for op in sorted(self._failed.values(), key=lambda op: op.number):
+            self._raise(op.error)
 
     def cancel(self) -> None:
         """Drops what has not begun: to wait for what it would have written raises CancelledError."""
@@ -181,7 +163,7 @@ class Scheduler:
     def close(self) -> None:
         """Finishes what is enqueued, ends the threads, and raises as `waitall` does; closing twice is fine."""
         self.wait(name="close")  # refused in an operation
-        with self._lock:
+        with self._room:
             self._closed = True
         try:
             self.waitall()
@@ -192,10 +174,6 @@ class Scheduler:
             for device, thread in self._threads.items():
                 self._queues[device].put(None)
                 thread.join()
-            self._threads = {}
-
-    def __enter__(self) -> Any:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind:
