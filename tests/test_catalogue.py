@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from booktools.book import BookError
-from booktools.catalogue import Catalogue, has_words, wrapped
+from booktools.catalogue import Catalogue, has_words, is_code, wrapped
 from booktools.render import themed_svg, translate_markup
 
 
@@ -55,6 +55,33 @@ def test_what_is_missing_is_noted_once_as_a_template(labels: Catalogue) -> None:
 
 def test_printed_lines_are_translated_one_by_one(labels: Catalogue) -> None:
     assert labels.translate_lines("sum: 0.1234 sec\n42\n") == "求和：0.1234秒\n42\n"
+
+
+PRINTED = """def program(x, w):
+    t0 = torch.exp(x @ w)
+    del t0, x
+    return t9
+t0: int = add(1, 2)
+#include <cmath>
+extern "C" void loop(long n, const float* __restrict in0) {
+  #pragma omp parallel for simd num_threads(threads)
+  for (long i = 0; i < n; ++i) {
+    out[i] = std::exp(in0[i]);
+  }
+}"""
+
+
+def test_printed_lines_of_a_program_stay(labels: Catalogue) -> None:
+    assert labels.translate_lines(PRINTED) == PRINTED
+    assert not labels.missing
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["sum", "sum: 0.1 sec", "speedup = 3", "return of the trace", "del x  # why", "int x;  // why", "see below:"],
+)
+def test_printed_lines_of_language_do_not(line: str) -> None:
+    assert not is_code(line)
 
 
 CODE = '''def f(x):

@@ -6,6 +6,7 @@ that has no words (numbers, units, identifiers) passes through.
 
 from __future__ import annotations
 
+import ast
 import functools
 import io
 import re
@@ -58,6 +59,24 @@ def has_words(text: str) -> bool:
     return any(word not in UNITS for word in re.findall(r"[A-Za-zµ]+", rest) if len(word) > 1)
 
 
+def is_code(line: str) -> bool:
+    """Returns whether a printed line is one of a program, in Python or C++, without a comment.
+
+    Expressions and assignments are not told apart from language here: `has_words` looks into them.
+    """
+    line = line.strip()
+    if "//" in line or re.search(r"#(?!(?:pragma|include|define)\b)", line):
+        return False
+    if line.startswith("#") or line.endswith((";", "{", "}")):
+        return True
+    try:
+        (statement,) = ast.parse(f"{line} pass" if line.endswith(":") else line).body
+    except (SyntaxError, ValueError):
+        return False
+    typed = isinstance(statement, ast.AnnAssign) and statement.value is not None
+    return typed or isinstance(statement, (ast.FunctionDef, ast.Return, ast.Delete))
+
+
 def template(text: str) -> tuple[str, list[str]]:
     """Returns ``text`` with each number replaced by ``#``, and the numbers in order."""
     return NUMBER.sub("#", text), NUMBER.findall(text)
@@ -97,8 +116,8 @@ class Catalogue:
         return text.replace(stripped, re.sub("#", lambda match: next(values, "#"), found))
 
     def translate_lines(self, text: str) -> str:
-        """Returns printed text translated line by line."""
-        return "\n".join(self.translate(line) for line in text.split("\n"))
+        """Returns printed text translated line by line; lines of a program stay."""
+        return "\n".join(line if is_code(line) else self.translate(line) for line in text.split("\n"))
 
     def translate_code(self, source: str) -> str:
         """Returns Python source with its comments and docstrings translated and everything else as it was."""
