@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import random
 import warnings
@@ -110,12 +112,12 @@ def outcome(way: Way, fn: Function) -> str:
     The others have another sign, or other rows; `settings` has changed meanwhile. The outcome is `AS_IN_PYTHON`
     if whatever a call does is what Python does, `REFUSED` if there is an error, and else `DIFFERENT`.
     """
-    logging.disable(logging.WARNING)  # of what is refused, PyTorch prints the whole graph
+    logging.disable(logging.WARNING)  # of what is refused, PyTorch shows the whole graph, twice
     first, others = torch.ones(2), (torch.tensor([-1.0, -2.0]), torch.arange(3.0))
     random.seed(1)
     settings.update(scale=2.0, calls=0.0)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             captured = way(fn, first)
             captured(first.clone())
