@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.utils import cpp_extension
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build
+from dlperf.timing import compare
 
 PROGRAM = r"""
 #include <ATen/Parallel.h>
@@ -106,6 +108,30 @@ def run_in_cpp(
     printed, outputs = _run([str(cpp_program())], path, inputs, settings)
     seconds = tuple(map(float, printed.split()))
     return outputs, Measurement(seconds, "s", "C++", calls, environment("cpu"))
+
+
+def latencies(
+    model: torch.nn.Module, path: Path, x: torch.Tensor, rounds: int = 5, samples: int = 6
+) -> dict[str, Measurement]:
+    """Returns the time per call on ``x`` of the model and of its package in Python, and of the package in C++.
+
+    They are measured in turn, ``samples`` times each in every round; each round has a C++ process of its own,
+    since where the system puts a process and its threads is luck.
+    """
+    loaded = torch._inductor.aoti_load_package(str(path))
+    in_python = {"model": lambda: model(x), "package": lambda: loaded(x)}
+    found = []
+    with torch.inference_mode():
+        for fn in in_python.values():
+            fn()
+        for _ in range(rounds):
+            seconds = run_in_cpp(path, [x], samples=samples)[1]
+            found.append({**compare(in_python, repeats=samples, device="cpu"), "C++": seconds})
+    return {name: _joined([turn[name] for turn in found]) for name in found[0]}
+
+
+def _joined(parts: Sequence[Measurement]) -> Measurement:
+    return replace(parts[0], samples=tuple(sample for part in parts for sample in part.samples))
 
 
 def run_without_class(path: Path, inputs: Sequence[torch.Tensor]) -> Any:
