@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from torch import nn
 
 from dlperf.device import synchronize
 from dlperf.measurement import Measurement
+from dlperf.timing import compare
 
 
 def mlp(device: torch.device | str = "cpu") -> nn.Sequential:
@@ -123,9 +126,37 @@ def kernels(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> list[str
     return [kernel for source in sources for kernel in re.findall(r"\'\'\'(.*?)\'\'\'", source, re.DOTALL)]
 
 
+def in_blocks(
+    functions: dict[str, Callable[[torch.Tensor], Any]], x: torch.Tensor, calls: int = 20, **options: Any
+) -> dict[str, Measurement]:
+    """Returns the time per call on ``x`` of each function as `compare` does, from blocks of at least so many ``calls``.
+
+    A compiled function's first call after other work is several times as long as the next ones, since its guards
+    and wrappers have left the caches. `compare` would take that for the length of a call, and choose small blocks.
+    """
+
+    def block(fn: Callable[[torch.Tensor], Any]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(calls):
+                fn(x)
+
+        run()
+        return run
+
+    found = compare({name: block(fn) for name, fn in functions.items()}, **options)
+    return {
+        name: replace(m, samples=tuple(s / calls for s in m.samples), calls_per_sample=calls * m.calls_per_sample)
+        for name, m in found.items()
+    }
+
+
 def break_even(seconds: float, before: Measurement, after: Measurement) -> float:
-    """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses."""
-    gain = before.median - after.median
+    """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses.
+
+    Both were measured alternately: the gain is the median difference of the pairs. It agrees with
+    the median of their ratios on who wins.
+    """
+    gain = statistics.median(b - a for b, a in zip(before.samples, after.samples, strict=True))
     return seconds / gain if gain > 0 else math.inf
 
 

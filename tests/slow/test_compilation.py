@@ -49,6 +49,14 @@ def test_a_branch_in_python_breaks_the_graph_and_the_others_compute_the_same() -
     assert compilation.graphs(compilation.selecting, [x]) == compilation.graphs(compilation.conditional, [x]) == [1]
 
 
+def test_blocks_are_counted_as_calls() -> None:
+    seen: list[int] = []
+    found = compilation.in_blocks({"fn": lambda x: seen.append(len(x))}, torch.ones(3), calls=5, repeats=2)["fn"]
+    assert len(seen) % 5 == 0
+    assert found.calls_per_sample % 5 == 0
+    assert len(found.samples) == 2
+
+
 @needs_compiler
 def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
     seconds = compilation.first_calls_in_new_process(tmp_path, batch=2)
