@@ -43,7 +43,7 @@ void save(const std::vector<at::Tensor>& tensors, const char* path) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), bytes.size());
 }
 
-int main(int argc, char** argv) {  // package, inputs, outputs, threads, samples, calls per sample
+int main(int argc, char** argv) {
   at::set_num_threads(std::stoi(argv[4]));
   const c10::InferenceMode no_gradients;
   torch::inductor::AOTIModelPackageLoader model(argv[1]);
@@ -58,7 +58,10 @@ int main(int argc, char** argv) {  // package, inputs, outputs, threads, samples
   }
 }
 """
-"""Runs a package on inputs that Python saved: outputs go to a file, seconds per call to the terminal."""
+"""Runs a package on inputs that Python saved: outputs go to a file, seconds per call to the terminal.
+
+Its arguments: package, inputs, outputs, threads, samples, calls per sample.
+"""
 
 LOADER = """
 import sys, torch
