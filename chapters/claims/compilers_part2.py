@@ -36,7 +36,7 @@ CLAIMS = (
         needs=("cuda",),
     ),
     Claim(
-        id="compilers.modes",
+        id="compilers.mode-loops",
         keys=("compilers.same-loops",),
         holds=lambda r: r["compilers.same-loops"] == 1,
         needs=("compiler",),
