@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dlperf.device import synchronize
 from dlperf.measurement import Measurement
+from dlperf.timing import compare
 
 
 def mlp(device: torch.device | str = "cpu") -> nn.Sequential:
@@ -40,6 +45,26 @@ def chain(k: int) -> Callable[[torch.Tensor], torch.Tensor]:
     return fn
 
 
+def branching(x: torch.Tensor) -> torch.Tensor:
+    """Returns the squares, doubled or halved: to decide, Python has to know a value."""
+    y = x * x
+    if y.mean() > 1:
+        return y * 2
+    return y / 2
+
+
+def selecting(x: torch.Tensor) -> torch.Tensor:
+    """Returns the same: both sides are computed, and one is selected, number by number."""
+    y = x * x
+    return torch.where(y.mean() > 1, y * 2, y / 2)
+
+
+def conditional(x: torch.Tensor) -> torch.Tensor:
+    """Returns the same: the branch is itself an operation of the graph, and one side is computed."""
+    y = x * x
+    return torch.cond(y.mean() > 1, lambda y: y * 2, lambda y: y / 2, (y,))
+
+
 def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None = None) -> list[int]:
     """Returns how many graphs `torch.compile` makes of ``fn`` at each of several calls, each a list of arguments.
 
@@ -60,47 +85,111 @@ def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None =
     return [after - before for before, after in pairwise(counts)]
 
 
-def first_call(batch: int = 64) -> float:
-    """Returns the seconds that the compiled perceptron's first call takes in this process, compiling included."""
-    compiled, x = torch.compile(mlp()), torch.ones(batch, 512)
-    start = time.perf_counter()
-    compiled(x)
-    return time.perf_counter() - start
+def first_calls(device: torch.device | str = "cpu", batch: int = 64) -> list[float]:
+    """Returns the seconds until the perceptron, a chain, and the perceptron once more have their first result.
+
+    Each is compiled first: the perceptron in a process that has compiled nothing, then another graph, then,
+    after the process has been made to forget what it compiled, the perceptron again, which is on disk by now.
+    """
+    model, chained = mlp(device), chain(8)
+    x, long = torch.ones(batch, 512, device=device), torch.ones(2**16, device=device)
+
+    def first(fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> float:
+        synchronize(device)
+        start = time.perf_counter()
+        torch.compile(fn)(x)
+        synchronize(device)
+        return time.perf_counter() - start
+
+    seconds = [first(model, x), first(chained, long)]
+    torch.compiler.reset()
+    return [*seconds, first(model, x)]
 
 
-def first_call_in_new_process(cache: Path, batch: int = 64) -> float:
-    """Returns what `first_call` takes in a new process that finds what others compiled in the folder ``cache``.
+def first_calls_in_new_process(cache: Path, device: torch.device | str = "cpu", batch: int = 64) -> list[float]:
+    """Returns what `first_calls` measures in a new process that finds what others compiled in the folder ``cache``.
 
     An empty folder: everything is compiled. The same once more: what lies on disk is used again.
     """
-    command = [sys.executable, "-c", f"from dlperf import compilation; print(compilation.first_call({batch}))"]
+    command = f"from dlperf import compilation; print(*compilation.first_calls({str(device)!r}, {batch}))"
     variables = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
-    return float(subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    done = subprocess.run([sys.executable, "-c", command], env=variables, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(seconds) for seconds in done.stdout.split()]
+
+
+def kernels(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> list[str]:
+    """Returns the source of the loops that `torch.compile`, with these options, makes of ``fn`` for ``x`` on a CPU."""
+    from torch._inductor.utils import run_and_get_code  # part of the compiler, whose import `first_calls` times
+
+    torch.compiler.reset()
+    _, sources = run_and_get_code(torch.compile(fn, **options), x)
+    return [kernel for source in sources for kernel in re.findall(r"\'\'\'(.*?)\'\'\'", source, re.DOTALL)]
+
+
+def in_blocks(
+    functions: dict[str, Callable[[torch.Tensor], Any]], x: torch.Tensor, calls: int = 20, **options: Any
+) -> dict[str, Measurement]:
+    """Returns the time per call on ``x`` of each function as `compare` does, from blocks of at least so many ``calls``.
+
+    A compiled function's first call after other work is several times as long as the next ones, since its guards
+    and wrappers have left the caches. `compare` would take that for the length of a call, and choose small blocks.
+    """
+
+    def block(fn: Callable[[torch.Tensor], Any]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(calls):
+                fn(x)
+
+        run()
+        return run
+
+    found = compare({name: block(fn) for name, fn in functions.items()}, **options)
+    return {
+        name: replace(m, samples=tuple(s / calls for s in m.samples), calls_per_sample=calls * m.calls_per_sample)
+        for name, m in found.items()
+    }
 
 
 def break_even(seconds: float, before: Measurement, after: Measurement) -> float:
-    """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses."""
-    gain = before.median - after.median
+    """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses.
+
+    Both were measured alternately: the gain is the median difference of the pairs. It agrees with
+    the median of their ratios on who wins.
+    """
+    gain = statistics.median(b - a for b, a in zip(before.samples, after.samples, strict=True))
     return seconds / gain if gain > 0 else math.inf
 
 
-def cnn(device: torch.device | str = "cpu") -> nn.Sequential:
-    """Returns a small convolutional network for 28 × 28 images and ten classes, of fixed weights."""
+def cnn(device: torch.device | str = "cpu", pool: type[nn.Module] = nn.MaxPool2d) -> nn.Sequential:
+    """Returns a small convolutional network for 28 × 28 images and ten classes, of fixed weights.
+
+    ``pool`` is how each square of four is made one.
+    """
     torch.manual_seed(0)
-    features = nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.ReLU(), nn.MaxPool2d(2)
+    features = nn.Conv2d(1, 16, 3), nn.ReLU(), pool(2), nn.Conv2d(16, 32, 3), nn.ReLU(), pool(2)
     return nn.Sequential(*features, nn.Flatten(), nn.Linear(800, 10)).to(device)
 
 
-def training(
-    compiled: bool, device: torch.device | str = "cpu", batch: int = 64
-) -> tuple[Callable[[], torch.Tensor], nn.Module]:
-    """Returns a step of training `cnn` on fixed random images, which returns its loss, and the network.
+def nudge(net: nn.Module, seed: int = 1) -> None:
+    """Multiplies each weight by 1, or by the nearest number above or below it: a rounding error's worth."""
+    generator, eps = torch.Generator().manual_seed(seed), torch.finfo(torch.float32).eps
+    with torch.no_grad():
+        for weights in net.parameters():
+            signs = torch.randint(-1, 2, weights.shape, generator=generator)
+            weights.mul_(1 + eps * signs.to(weights.device))
 
-    Forward and backward are compiled together; the update of the weights stays eager.
+
+def training(
+    compiled: bool, device: torch.device | str = "cpu", rate: float = 0.1, pool: type[nn.Module] = nn.MaxPool2d
+) -> tuple[Callable[[], torch.Tensor], nn.Module]:
+    """Returns a step of training `cnn` on 64 fixed random images, which returns its loss, and the network.
+
+    ``rate`` is the learning rate of plain gradient descent. Forward and backward are compiled together; the update
+    of the weights stays eager.
     """
-    net = cnn(device)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    images, labels = torch.randn(batch, 1, 28, 28, device=device), torch.randint(10, (batch,), device=device)
+    net = cnn(device, pool)
+    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+    images, labels = torch.randn(64, 1, 28, 28, device=device), torch.randint(10, (64,), device=device)
     loss_of: Callable[..., torch.Tensor] = lambda x, y: F.cross_entropy(net(x), y)
     loss_of = torch.compile(loss_of) if compiled else loss_of
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build, libtorch_options
+from dlperf.timing import compare
 
 PROGRAM = r"""
 #include <ATen/Parallel.h>
@@ -40,7 +42,7 @@ void save(const std::vector<at::Tensor>& tensors, const char* path) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), bytes.size());
 }
 
-int main(int argc, char** argv) {  // package, inputs, outputs, threads, samples, calls per sample
+int main(int argc, char** argv) {
   at::set_num_threads(std::stoi(argv[4]));
   const c10::InferenceMode no_gradients;
   torch::inductor::AOTIModelPackageLoader model(argv[1]);
@@ -55,7 +57,10 @@ int main(int argc, char** argv) {  // package, inputs, outputs, threads, samples
   }
 }
 """
-"""Runs a package on inputs that Python saved: outputs go to a file, seconds per call to the terminal."""
+"""Runs a package on inputs that Python saved: outputs go to a file, seconds per call to the terminal.
+
+Its arguments: package, inputs, outputs, threads, samples, calls per sample.
+"""
 
 LOADER = """
 import sys, torch
@@ -99,6 +104,30 @@ def run_in_cpp(
     printed, outputs = _run([str(cpp_program())], path, inputs, settings)
     seconds = tuple(map(float, printed.split()))
     return outputs, Measurement(seconds, "s", "C++", calls, environment("cpu"))
+
+
+def latencies(
+    model: torch.nn.Module, path: Path, x: torch.Tensor, rounds: int = 5, samples: int = 6
+) -> dict[str, Measurement]:
+    """Returns the time per call on ``x`` of the model and of its package in Python, and of the package in C++.
+
+    They are measured in turn, ``samples`` times each in every round; each round has a C++ process of its own,
+    since where the system puts a process and its threads is luck.
+    """
+    loaded = torch._inductor.aoti_load_package(str(path))
+    in_python = {"model": lambda: model(x), "package": lambda: loaded(x)}
+    found = []
+    with torch.inference_mode():
+        for fn in in_python.values():
+            fn()
+        for _ in range(rounds):
+            seconds = run_in_cpp(path, [x], samples=samples)[1]
+            found.append({**compare(in_python, repeats=samples, device="cpu"), "C++": seconds})
+    return {name: _joined([turn[name] for turn in found]) for name in found[0]}
+
+
+def _joined(parts: Sequence[Measurement]) -> Measurement:
+    return replace(parts[0], samples=tuple(sample for part in parts for sample in part.samples))
 
 
 def run_without_class(path: Path, inputs: Sequence[torch.Tensor]) -> Any:

@@ -39,10 +39,47 @@ def test_break_even_is_never_where_each_call_loses() -> None:
     assert compilation.break_even(10, fast, slow) == math.inf
 
 
+def test_a_branch_in_python_breaks_the_graph_and_the_others_compute_the_same() -> None:
+    for x in (torch.ones(4), 3 * torch.ones(4)):
+        wanted = compilation.branching(x)
+        assert torch.equal(compilation.selecting(x), wanted)
+        assert torch.equal(torch.compile(compilation.conditional, backend="eager")(x), wanted)
+    x = torch.ones(4)
+    assert compilation.graphs(compilation.branching, [x]) == [2]
+    assert compilation.graphs(compilation.selecting, [x]) == compilation.graphs(compilation.conditional, [x]) == [1]
+
+
+def test_blocks_are_counted_as_calls() -> None:
+    seen: list[int] = []
+    found = compilation.in_blocks({"fn": lambda x: seen.append(len(x))}, torch.ones(3), calls=5, repeats=2)["fn"]
+    assert len(seen) % 5 == 0
+    assert found.calls_per_sample % 5 == 0
+    assert len(found.samples) == 2
+
+
 @needs_compiler
 def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
-    assert compilation.first_call_in_new_process(tmp_path, batch=2) > 0
+    seconds = compilation.first_calls_in_new_process(tmp_path, batch=2)
+    assert len(seconds) == 3
+    assert min(seconds) > 0
     assert any(tmp_path.rglob("*.so"))
+
+
+@needs_compiler
+def test_kernels_are_the_fused_loops() -> None:
+    plain = compilation.kernels(compilation.chain(3), torch.ones(1000))
+    assert len(plain) == 1
+    assert "for(" in plain[0]
+    assert compilation.kernels(compilation.chain(3), torch.ones(1000), mode="reduce-overhead") == plain
+
+
+def test_a_nudge_is_a_rounding_error() -> None:
+    one, other = compilation.cnn(), compilation.cnn()
+    compilation.nudge(other)
+    weights, nudged = (torch.cat([p.detach().flatten() for p in net.parameters()]) for net in (one, other))
+    eps = torch.finfo(torch.float32).eps
+    assert 0.5 < (weights != nudged).float().mean() < 0.8
+    torch.testing.assert_close(weights, nudged, rtol=1.5 * eps, atol=0)
 
 
 @needs_compiler

@@ -31,6 +31,13 @@ def test_a_package_computes_in_cpp_what_it_does_in_python(model: nn.Module, tmp_
 
 
 @needs_compiler
+def test_latencies_are_taken_in_turn(model: nn.Module, tmp_path: Path) -> None:
+    x = torch.randn(3, 8)
+    sides = deploy.latencies(model, deploy.package(model, [x], tmp_path / "model.pt2"), x, rounds=2, samples=3)
+    assert {name: len(m.samples) for name, m in sides.items()} == {"model": 6, "package": 6, "C++": 6}
+
+
+@needs_compiler
 def test_a_package_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(deploy.DeployError, match=r"none\.pt2"):
         deploy.run_in_cpp(tmp_path / "none.pt2", [torch.ones(1)])
