@@ -171,7 +171,7 @@ def cnn(device: torch.device | str = "cpu", pool: type[nn.Module] = nn.MaxPool2d
 
 
 def nudge(net: nn.Module, seed: int = 1) -> None:
-    """Multiplies each weight by 1, or by the nearest number above or below it: a rounding error's worth."""
+    """Multiplies each weight by 1, or by 1 ± 2⁻²³: a rounding error's worth."""
     generator, eps = torch.Generator().manual_seed(seed), torch.finfo(torch.float32).eps
     with torch.no_grad():
         for weights in net.parameters():
