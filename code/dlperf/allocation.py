@@ -7,8 +7,13 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
-DEFAULTS = {M_TRIM_THRESHOLD: 2**17, M_MMAP_MAX: 2**16}
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of glibc's malloc.h
+
+KEEP = {M_TRIM_THRESHOLD: -1, M_MMAP_MAX: 0}
+"""Give nothing back, and take no block from the system directly."""
+
+AS_BEFORE = {M_MMAP_THRESHOLD: 2**25, M_TRIM_THRESHOLD: 2**26, M_MMAP_MAX: 2**16}
+"""What glibc comes to by itself once a block of 32 MiB or more has been freed; then it no longer adapts."""
 
 
 def _tell_malloc(options: dict[int, int]) -> bool:
@@ -27,11 +32,11 @@ def kept_memory() -> Iterator[bool]:
     with pages that are cleared one by one when they are first touched. On a GPU, PyTorch keeps memory anyway.
     Source: https://man7.org/linux/man-pages/man3/mallopt.3.html.
     """
-    told = _tell_malloc({M_TRIM_THRESHOLD: 2**31 - 1, M_MMAP_MAX: 0})
+    told = _tell_malloc(KEEP)
     try:
         yield told
     finally:
-        _tell_malloc(DEFAULTS)
+        _tell_malloc(AS_BEFORE)
         gc.collect()
         if told:
             ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import cpp_extension
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -70,6 +71,15 @@ torch.save(model(*torch.load(sys.argv[2])), sys.argv[3])
 """All that a process needs to run an exported model: the file, and not the class."""
 
 
+UNPICKLER = LOADER.replace("torch.export.load(sys.argv[1]).module()", "torch.load(sys.argv[1], weights_only=False)")
+"""The same for a model that was pickled whole: the file, and whatever classes it names."""
+
+
+def can_package(device: torch.device) -> bool:
+    """Says whether `package` can compile for the device: for a GPU it needs CUDA's toolkit, which PyTorch lacks."""
+    return device.type == "cpu" or cpp_extension.CUDA_HOME is not None
+
+
 class DeployError(RuntimeError):
     """A deployed model did not run."""
 
@@ -107,12 +117,12 @@ def run_in_cpp(
 
 
 def latencies(
-    model: torch.nn.Module, path: Path, x: torch.Tensor, rounds: int = 5, samples: int = 6
+    model: torch.nn.Module, path: Path, x: torch.Tensor, rounds: int = 9, samples: int = 5
 ) -> dict[str, Measurement]:
     """Returns the time per call on ``x`` of the model and of its package in Python, and of the package in C++.
 
-    They are measured in turn, ``samples`` times each in every round; each round has a C++ process of its own,
-    since where the system puts a process and its threads is luck.
+    They are measured in turn; each of the ``rounds`` has a C++ process of its own, since where the system puts a
+    process and its threads is luck, and gives the median of its ``samples``.
     """
     loaded = torch._inductor.aoti_load_package(str(path))
     in_python = {"model": lambda: model(x), "package": lambda: loaded(x)}
@@ -123,11 +133,12 @@ def latencies(
         for _ in range(rounds):
             seconds = run_in_cpp(path, [x], samples=samples)[1]
             found.append({**compare(in_python, repeats=samples, device="cpu"), "C++": seconds})
-    return {name: _joined([turn[name] for turn in found]) for name in found[0]}
+    return {name: replace(m, samples=tuple(turn[name].median for turn in found)) for name, m in found[0].items()}
 
 
-def _joined(parts: Sequence[Measurement]) -> Measurement:
-    return replace(parts[0], samples=tuple(sample for part in parts for sample in part.samples))
+def run_pickled(path: Path, inputs: Sequence[torch.Tensor]) -> Any:
+    """Returns what a model saved whole by `torch.save` computes in such a process; DeployError without its class."""
+    return _run([sys.executable, "-c", UNPICKLER], path, inputs, [])[1]
 
 
 def run_without_class(path: Path, inputs: Sequence[torch.Tensor]) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -62,5 +63,6 @@ def libtorch_options() -> tuple[str, ...]:
     """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
     headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
     folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
-    linking = "-Wl,--allow-shlib-undefined"  # a PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere
-    return ("-std=c++20", "-O1", *headers, *folders, linking, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10")
+    # A PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere; not all of libtorch is named in a program.
+    linking = ("-Wl,--allow-shlib-undefined", "-Wl,--no-as-needed") if sys.platform == "linux" else ()
+    return ("-std=c++20", "-O1", *headers, *folders, *linking, "-ltorch_cpu", "-lc10")

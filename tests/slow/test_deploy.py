@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -34,7 +36,7 @@ def test_a_package_computes_in_cpp_what_it_does_in_python(model: nn.Module, tmp_
 def test_latencies_are_taken_in_turn(model: nn.Module, tmp_path: Path) -> None:
     x = torch.randn(3, 8)
     sides = deploy.latencies(model, deploy.package(model, [x], tmp_path / "model.pt2"), x, rounds=2, samples=3)
-    assert {name: len(m.samples) for name, m in sides.items()} == {"model": 6, "package": 6, "C++": 6}
+    assert {name: len(m.samples) for name, m in sides.items()} == {"model": 2, "package": 2, "C++": 2}
 
 
 @needs_compiler
@@ -56,3 +58,15 @@ def test_an_exported_model_needs_no_class(tmp_path: Path) -> None:
     assert deploy.run_without_class(path, [torch.arange(3.0)]).tolist() == [0, 2, 4]
     with pytest.raises(deploy.DeployError, match=r"none\.pt2"):
         deploy.run_without_class(tmp_path / "none.pt2", [])
+
+
+def test_a_pickled_model_needs_its_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "whole.pt"
+    torch.save(nn.Identity(), path)
+    assert deploy.run_pickled(path, [torch.arange(3.0)]).tolist() == [0, 1, 2]
+    elsewhere = types.ModuleType("elsewhere")
+    elsewhere.Twice = type("Twice", (Twice,), {"__module__": "elsewhere"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
+    torch.save(elsewhere.Twice(), path)
+    with pytest.raises(deploy.DeployError, match="elsewhere"):
+        deploy.run_pickled(path, [torch.arange(3.0)])
