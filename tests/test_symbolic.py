@@ -7,7 +7,6 @@ import pickle
 import random
 import shutil
 import subprocess
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,8 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from dlperf import native, symbolic
+from dlperf import allocation, native, symbolic
 from dlperf.environment import compiler
 from dlperf.native import CompilerError
 from dlperf.symbolic import Graph, Node, TraceError, trace
@@ -308,25 +306,6 @@ def test_each_pass_alone_and_all_together_change_no_result(
         assert rewrite(rewritten) == rewritten
 
 
-class Bytes(TorchDispatchMode):
-    """Counts the bytes of the storages that are alive among those that operations made."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.live: dict[int, int] = {}
-        self.peak = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        inside = [a.untyped_storage()._cdata for a in args if isinstance(a, torch.Tensor)]
-        storage = out.untyped_storage()
-        if storage._cdata not in inside:
-            self.live[storage._cdata] = storage.nbytes()
-            weakref.finalize(storage, self.live.pop, storage._cdata, None)
-        self.peak = max(self.peak, sum(self.live.values()))
-        return out
-
-
 def chain(x: torch.Tensor) -> torch.Tensor:
     for _ in range(6):
         x = torch.exp(-x)
@@ -339,9 +318,7 @@ def test_the_planned_peak_is_what_a_run_needs() -> None:
     assert symbolic.peak_bytes(freed) < symbolic.peak_bytes(kept) / 4
     gc.collect()
     for graph in (kept, freed):
-        with Bytes() as counted:
-            symbolic.load(graph.source())(x)
-        assert counted.peak == symbolic.peak_bytes(graph)
+        assert allocation.peak_bytes(symbolic.load(graph.source()), x) == symbolic.peak_bytes(graph)
 
 
 # Fusion.

@@ -23,6 +23,11 @@ CLAIMS = (
         holds=lambda r: r["compilers.guarded-factor"].median > 3,
     ),
     Claim(
+        id="compilers.mlp-fit",
+        keys=("compilers.mlp-worst-fit",),
+        holds=lambda r: 0.7 < r["compilers.mlp-worst-fit"] < 1.3,
+    ),
+    Claim(
         id="compilers.mlp-entry",
         keys=("compilers.mlp-entering", "compilers.mlp-relu"),
         holds=lambda r: r["compilers.mlp-entering"].median > r["compilers.mlp-relu"].median,
@@ -76,6 +81,12 @@ CLAIMS = (
         id="compilers.graph",
         keys=("compilers.graph-gain",),
         holds=lambda r: r["compilers.graph-gain"].median > 2,
+        needs=("cuda",),
+    ),
+    Claim(
+        id="compilers.mode-gain",
+        keys=("compilers.mode-gain",),
+        holds=lambda r: r["compilers.mode-gain"].quartiles[0] > 1,
         needs=("cuda",),
     ),
     Claim(

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of glibc's malloc.h
 
@@ -40,3 +45,32 @@ def kept_memory() -> Iterator[bool]:
         gc.collect()
         if told:
             ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+class _Bytes(TorchDispatchMode):
+    """Counts the bytes that are alive of those that operations made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live: dict[int, int] = {}
+        self.peak = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        inside = [a.untyped_storage()._cdata for a in args if isinstance(a, torch.Tensor)]
+        storage = out.untyped_storage()
+        if storage._cdata not in inside:
+            self.live[storage._cdata] = storage.nbytes()
+            weakref.finalize(storage, self.live.pop, storage._cdata, None)
+        self.peak = max(self.peak, sum(self.live.values()))
+        return out
+
+
+def peak_bytes(fn: Callable[..., Any], *args: Any) -> int:
+    """Returns the most bytes that the tensors made by ``fn(*args)`` hold at one time; arguments do not count.
+
+    Each operation in ``fn`` must return one tensor.
+    """
+    with _Bytes() as counted:
+        fn(*args)
+    return counted.peak
