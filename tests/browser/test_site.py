@@ -31,11 +31,11 @@ Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford 
 Karp Flatt numpy torch Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
 cuda float int bool true false None English JavaScript CC BY MIT glibc
 ones mul add matmul copy loss item waitall asnumpy
-eager
+eager reduce overhead autotune dynamic True False if Bekman
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that a Chinese page may show as they are, besides what has capitals inside (GPU, NumPy).
 
-The last lines have the operations that the engine's figures name, and what PyTorch calls its usual way of working.
+The last lines have the operations that the engine's figures name, and PyTorch's words for modes and options.
 """
 
 TEXT = """
