@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nbformat
+import nbformat
 import pytest
 
 from booktools.book import Book, BookError
@@ -78,6 +79,13 @@ def test_there_is_a_record_for_every_chapter() -> None:
 
     for recorded in machines:
         assert set(recorded.executions) == set(pages_with_cells(BOOK)), recorded.name
+
+
+def test_records_name_no_file_of_their_machine() -> None:
+    for path in BOOK.records.rglob("*.ipynb"):
+        outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+        assert outputs
+        assert "stderr" not in {output.get("name") for output in outputs}, path
 
 
 CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded in recorded_machines(BOOK)]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
-import shutil
+from pathlib import Path
+
+import nbformat
 
 from booktools.book import Book, BookError
 from booktools.execute import execute, pages_with_cells, prepare
 from booktools.records import HERE, recorded_machines
 from booktools.site import check
+
+
+def without_warnings(path: Path) -> nbformat.NotebookNode:
+    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    return notebook
 
 
 def record_machine(book: Book, name: str) -> None:
@@ -29,7 +40,7 @@ def record_machine(book: Book, name: str) -> None:
     for page in pages:
         target = folder / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(book.notebooks / f"{page}.ipynb", target)
+        nbformat.write(without_warnings(book.notebooks / f"{page}.ipynb"), target)
     recorded_machines(book)
     print(
         f"{book.relative(folder)}: {len(pages)} page(s) recorded; see them with make book MACHINE={name}, then commit"
