@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import nbformat
-import nbformat
 import pytest
 
 from booktools.book import Book, BookError
