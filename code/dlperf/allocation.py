@@ -35,6 +35,7 @@ def kept_memory() -> Iterator[bool]:
 
     Otherwise a large block goes back to the operating system when it is freed, and the next one comes from there,
     with pages that are cleared one by one when they are first touched. On a GPU, PyTorch keeps memory anyway.
+    Afterwards it goes back again, except what lies before something that is still in use.
     Source: https://man7.org/linux/man-pages/man3/mallopt.3.html.
     """
     told = _tell_malloc(KEEP)

@@ -63,6 +63,7 @@ def libtorch_options() -> tuple[str, ...]:
     """Returns what the compiler must know to build against the libtorch inside the installed PyTorch."""
     headers = [f"-I{folder}" for folder in cpp_extension.include_paths()]
     folders = [option for folder in cpp_extension.library_paths() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
-    # A PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere; not all of libtorch is named in a program.
+    # A PyTorch for GPUs refers to CUDA's libraries, which lie elsewhere. A package, loaded later, finds no library
+    # that the program has not loaded.
     linking = ("-Wl,--allow-shlib-undefined", "-Wl,--no-as-needed") if sys.platform == "linux" else ()
-    return ("-std=c++20", "-O1", *headers, *folders, *linking, "-ltorch_cpu", "-lc10")
+    return ("-std=c++20", "-O1", *headers, *folders, *linking, "-ltorch", "-ltorch_cpu", "-lc10")
