@@ -1,0 +1,153 @@
+"""Gradients on their way while the backward pass goes on: layer by layer, in buckets, or all at the end.
+
+The chapter *Automatic parallelism* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from time import perf_counter
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.network import Network, process_group
+
+
+def finish(ready: Sequence[float], seconds: Sequence[float]) -> float:
+    """Returns when the last message is through if each begins once it is ``ready`` and the link is free."""
+    end = 0.0
+    for moment, taken in zip(ready, seconds, strict=True):
+        end = max(end, moment) + taken
+    return end
+
+
+@dataclass(frozen=True)
+class Task:
+    """A perceptron of so many ``layers``, each a ``(width, width)`` matrix, and a ``batch`` for each host."""
+
+    layers: int = 6
+    width: int = 1024
+    batch: int = 384
+
+    def net(self) -> torch.nn.Sequential:
+        """Returns the perceptron, the same one everywhere."""
+        torch.manual_seed(0)
+        linear = partial(torch.nn.Linear, self.width, self.width, bias=False)
+        return torch.nn.Sequential(*(part for _ in range(self.layers) for part in (linear(), torch.nn.ReLU())))
+
+    def data(self, rank: int) -> torch.Tensor:
+        """Returns the ``(batch, width)`` examples of host ``rank``."""
+        return torch.randn(self.batch, self.width, generator=torch.Generator().manual_seed(rank))
+
+
+@dataclass
+class Step:
+    """When what happened in a training step, in seconds of `time.perf_counter`, which all processes here share.
+
+    ``ready`` is when a gradient was computed, ``sent`` when a message of so many bytes (``sizes``) was handed over,
+    and ``arrived`` when its average was there. ``gradient`` is that of the first layer.
+    """
+
+    begin: float = 0.0
+    backward: float = 0.0
+    ready: list[float] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    arrived: list[float] = field(default_factory=list)
+    gradient: torch.Tensor | None = None
+
+    @property
+    def seconds(self) -> float:
+        """From the beginning of the forward pass until every gradient is there."""
+        return max([*self.ready, *self.arrived]) - self.begin
+
+    def send(self, gradient: Any) -> Any:
+        """Begins to average a gradient over all hosts; returns a future."""
+        self.sent.append(perf_counter())
+        self.sizes.append(gradient.nbytes)
+        work = dist.all_reduce(gradient.div_(dist.get_world_size()), async_op=True)
+
+        def arrived(done: Any) -> torch.Tensor:
+            self.arrived.append(perf_counter())
+            return done.value()[0]
+
+        return work.get_future().then(arrived)
+
+
+def train(rank: int, size: int, task: Task, how: str) -> Step:
+    """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
+
+    ``alone``: not at all. ``only send``: without computing. ``at the end``: one after another once all are ready.
+    ``as ready``: each as soon as it is. ``DDP``: by PyTorch's DistributedDataParallel, which fills buckets.
+    """
+    process_group(rank, size)
+    net, x, step, futures = task.net(), task.data(rank), Step(), list[Any]()
+    model: Any = DistributedDataParallel(net) if how == "DDP" else net
+    if how == "DDP":
+        model.register_comm_hook(step, lambda step, bucket: step.send(bucket.buffer()))
+    for _ in range(2):  # after its first step DDP arranges its buckets
+        net.zero_grad()
+        model(x).square().mean().backward()
+    weights = list(net.parameters())[::-1]  # as the backward pass reaches them
+    if how != "only send":
+        net.zero_grad()
+    step.sent, step.sizes, step.arrived = [], [], []
+    for p in weights:
+        p.register_post_accumulate_grad_hook(lambda p: step.ready.append(perf_counter()))
+        if how == "as ready":
+            p.register_post_accumulate_grad_hook(lambda p: futures.append(step.send(p.grad)))
+    dist.barrier()
+    step.begin = perf_counter()
+    if how != "only send":
+        loss = model(x).square().mean()
+        step.backward = perf_counter()
+        loss.backward()
+    if how in ("at the end", "only send"):
+        futures = [step.send(p.grad) for p in weights]
+    torch.futures.wait_all(futures)
+    step.gradient = weights[-1].grad
+    dist.barrier()
+    return step
+
+
+def predict(alone: Step, sending: float, sizes: Sequence[int], *, at_the_end: bool = False) -> float:
+    """Returns the seconds of a step whose messages have these ``sizes``, from a step ``alone``.
+
+    ``sending`` is what all messages take without a computation beside them; each takes its share by size. A
+    message is ready with the last of the layers in it; ``at_the_end``, with the last of all.
+    """
+    ready = [moment - alone.begin for moment in alone.ready]
+    full = [round(len(ready) * end / sum(sizes)) - 1 for end in accumulate(sizes)]
+    when = [ready[-1] if at_the_end else ready[layer] for layer in full]
+    return max(ready[-1], finish(when, [sending * size / sum(sizes) for size in sizes]))
+
+
+WAYS = "alone", "only send", "at the end", "as ready", "DDP"
+
+
+def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[str, Step]]:
+    """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
+
+    ``<way> fit`` is predicted over measured; each round predicts from its own ``alone`` and ``only send``.
+    ``<way> hidden`` is which share of the sending the step does not wait for.
+    """
+    rows = []
+    for _ in range(1 + repeats):
+        steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
+        row = {how: step.seconds for how, step in steps.items()}
+        for how in WAYS[2:]:
+            told = predict(steps["alone"], row["only send"], steps[how].sizes, at_the_end=how == "at the end")
+            row[f"{how} fit"] = told / row[how]
+            row[f"{how} hidden"] = 1 - (row[how] - row["alone"]) / row["only send"]
+        rows.append(row)
+    env = environment()
+    taken = {k: tuple(r[k] for r in rows[1:]) for k in rows[0]}  # the first round warms up
+    return {k: Measurement(v, "s" if k in WAYS else "1", k, 1, env) for k, v in taken.items()}, steps

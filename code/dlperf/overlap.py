@@ -1,0 +1,227 @@
+"""Computing and communicating at once: work cut into chunks, each sent while the next is computed.
+
+The chapter *Automatic parallelism* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter, process_time
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.network import Network, process_group
+
+Wait = Callable[[], Any]
+
+
+def pipeline(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
+    """Computes chunk after chunk and transfers each while the next is computed; returns when all have arrived.
+
+    ``compute(i)`` returns chunk ``i``. ``transfer(i, chunk)`` begins to send it and returns at once a function
+    that waits until it is sent. A GPU may still be computing when ``compute`` returns, if ``transfer`` waits for it.
+    """
+    waits = [transfer(i, compute(i)) for i in range(chunks)]
+    for wait in waits:
+        wait()
+
+
+def in_turn(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
+    """Does the same without overlap: waits for each chunk before it computes the next."""
+    for i in range(chunks):
+        transfer(i, compute(i))()
+
+
+def predict(compute: float, transfer: float, chunks: int) -> float:
+    """Returns the seconds of `pipeline` if all chunks take ``compute`` and ``transfer`` seconds in total.
+
+    The first chunk is computed and the last one sent with nothing beside it; in between the slower side rules.
+    It is the makespan of a flow shop with two machines and equal jobs. Source: Johnson, Optimal two- and
+    three-stage production schedules with setup times included, 1954.
+    """
+    return (compute + transfer + (chunks - 1) * max(compute, transfer)) / chunks
+
+
+@dataclass(frozen=True)
+class Product:
+    """A ``(rows, inner)`` by ``(inner, columns)`` product of float32, whose rows are cut into ``chunks``."""
+
+    rows: int = 4096
+    inner: int = 512
+    columns: int = 1024
+    chunks: int = 1
+
+    @property
+    def bytes(self) -> int:
+        """The size of the result."""
+        return 4 * self.rows * self.columns
+
+    def operands(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Returns both factors and memory for the result; the first and the last cut into chunks."""
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(self.rows, self.inner, generator=generator).to(device)
+        w = torch.randn(self.inner, self.columns, generator=generator).to(device)
+        y = torch.empty(self.rows, self.columns, device=device)
+        cut = lambda t: t.view(self.chunks, self.rows // self.chunks, -1)
+        return cut(x), w, cut(y)
+
+
+@dataclass
+class Trial:
+    """When what happened, in seconds of `time.perf_counter` or of a GPU's clock.
+
+    ``computed`` has the start and end of each chunk's computation, ``sent`` the moment when it was handed over,
+    ``arrived`` when it was there; ``busy`` is the processor's time that all this took.
+    """
+
+    begin: float = 0.0
+    computed: list[tuple[float, float]] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    arrived: list[float] = field(default_factory=list)
+    busy: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """From the beginning until all is computed and has arrived."""
+        return max([*self.arrived, *(end for _, end in self.computed)]) - self.begin
+
+    def under_way(self) -> list[tuple[float, float]]:
+        """Returns start and end of each chunk's time on the link: it may have to wait for the one before it."""
+        free = [self.begin, *self.arrived]
+        return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, self.arrived, strict=False)]
+
+
+WAYS: dict[str, Callable[..., None]] = {
+    "compute": in_turn,
+    "transfer": pipeline,
+    "in turn": in_turn,
+    "pipeline": pipeline,
+}
+"""Only compute, only transfer, both without overlap, both with it: what `over_link` and `to_host` can do."""
+
+
+def over_link(network: Network, work: Product, how: str) -> Trial:
+    """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, one of `WAYS`.
+
+    The two hosts share a clock. In turn, host 0 goes on when host 1 has confirmed a chunk; with ``how`` "waited"
+    it does so when its own call returns that waits for the sending.
+    """
+    seen, there = network.run(_host, work, how)
+    return replace(seen, arrived=there.arrived)
+
+
+def _host(rank: int, work: Product, how: str) -> Trial:
+    process_group(rank, 2)
+    x, w, y = work.operands()
+    y[:] = 1.0  # its pages are there before the clock starts
+    torch.mm(x[0], w)
+    seen, token, confirm = Trial(), torch.zeros(1), how == "in turn"
+    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how != "transfer" else lambda i: y[i]
+
+    def transfer(i: int, chunk: torch.Tensor) -> Wait:
+        seen.sent.append(perf_counter())
+        handle = dist.broadcast(chunk, 0, async_op=True)
+        return lambda: (handle.wait(), dist.broadcast(token, 1) if confirm else None)
+
+    def receive() -> None:
+        handles = [dist.broadcast(chunk, 0, async_op=True) for chunk in (y if not confirm else [])]
+        for i in range(work.chunks):
+            dist.broadcast(y[i], 0) if confirm else handles[i].wait()
+            seen.arrived.append(perf_counter())
+            dist.broadcast(token, 1) if confirm else None
+
+    dist.barrier()
+    seen.begin, busy = perf_counter(), process_time()
+    if rank == 0:
+        WAYS.get(how, in_turn)(compute, transfer if how != "compute" else lambda i, chunk: int, work.chunks)
+    elif how != "compute":
+        receive()
+    seen.busy = process_time() - busy
+    dist.barrier()
+    return seen
+
+
+def _clocked(seen: Trial, compute: Callable[[int], Any]) -> Callable[[int], Any]:
+    def clocked(i: int) -> Any:
+        start = perf_counter()
+        chunk = compute(i)
+        seen.computed.append((start, perf_counter()))
+        return chunk
+
+    return clocked
+
+
+def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
+    """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, one of `WAYS`.
+
+    The copies run in a stream of their own, into pinned memory kept for them; an event per chunk says when it may
+    be copied. All moments are of CUDA events.
+    """
+    x, w, y = work.operands(device)
+    kept = torch.empty(y.shape, pin_memory=True)
+    copies, tick = torch.cuda.Stream(device), partial(torch.cuda.Event, enable_timing=True)
+    marks: dict[str, list[Any]] = {"start": [], "end": [], "arrived": []}
+
+    def mark(name: str, stream: Any) -> Any:
+        marks[name].append(event := tick())
+        event.record(stream)
+        return event
+
+    def compute(i: int) -> torch.Tensor:
+        mark("start", main)
+        torch.mm(x[i], w, out=y[i])
+        mark("end", main)
+        return y[i]
+
+    def transfer(i: int, chunk: torch.Tensor) -> Wait:
+        copies.wait_stream(main)
+        with torch.cuda.stream(copies):
+            kept[i].copy_(chunk, non_blocking=True)
+        return mark("arrived", copies).synchronize
+
+    with torch.cuda.device(device):
+        main = torch.cuda.current_stream()
+        compute(0), transfer(0, y[0])()
+        marks = {name: [] for name in marks}
+        torch.cuda.synchronize()
+        begin, busy = tick(), process_time()
+        begin.record(main)
+        WAYS[how](
+            compute if how != "transfer" else lambda i: y[i],
+            transfer if how != "compute" else lambda i, chunk: int,
+            work.chunks,
+        )
+        torch.cuda.synchronize()
+    when = {name: [begin.elapsed_time(event) / 1e3 for event in events] for name, events in marks.items()}
+    computed = list(zip(when["start"], when["end"], strict=True))
+    sent = [end for _, end in computed] or [0.0] * len(when["arrived"])
+    return Trial(0.0, computed, sent, when["arrived"], process_time() - busy)
+
+
+def sweep(
+    run: Callable[[Product, str], Trial], works: Sequence[Product], repeats: int = 7
+) -> list[dict[str, Measurement]]:
+    """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
+
+    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum; and
+    ``busy``, the processor's seconds that the sending takes. Each round predicts from its own sides.
+    """
+    rows: list[list[dict[str, float]]] = [[] for _ in works]
+    for turn in range(1 + repeats):
+        for work, taken in zip(works, rows, strict=True):
+            trials = {how: run(work, how) for how in ("compute", "transfer", "pipeline")}
+            row = {how: seen.seconds for how, seen in trials.items()}
+            sides, both = (row["compute"], row["transfer"]), row["pipeline"]
+            row |= {"fit": predict(*sides, work.chunks) / both, "bound": both / max(sides), "share": both / sum(sides)}
+            taken.extend([row | {"busy": trials["transfer"].busy}] * (turn > 0))  # the first one warms up
+    env, numbers = environment(), ("fit", "bound", "share")
+    return [
+        {k: Measurement(tuple(r[k] for r in taken), "1" if k in numbers else "s", k, 1, env) for k in taken[0]}
+        for taken in rows
+    ]
