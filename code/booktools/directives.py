@@ -16,7 +16,7 @@ from sphinx.util.nodes import make_refnode
 
 from booktools import claims, site
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
-from booktools.records import HERE, Machine
+from booktools.records import HERE, Machine, page_of
 from booktools.render import page_catalogue, report_missing
 from dlperf.measurement import WIDE_SPREAD, Measurement, format_quantity
 
@@ -319,11 +319,15 @@ class EnvironmentsDirective(SphinxDirective, Recording):
 
 
 class MachineRole(SphinxRole, Recording):
-    """``{machine}`this` ``: the machine whose numbers the page shows, or a recorded one, in words."""
+    """``{machine}`this` ``: the machine whose numbers the page shows, or a recorded one, in words.
+
+    ``{machine}`page.key` ``: the machine whose value of that record is shown, which may have lent it.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        edition = site.state(self.env.app).edition
-        wanted = edition if self.text == HERE else self.text
+        current = site.state(self.env.app)
+        shown = current.lenders.get(self.text, current.edition)
+        wanted = shown if self.text == HERE or page_of(self.text) == self.env.docname else self.text
         machine = next((m for m in self.machines if m.name == wanted), None)
         if machine is None:
             names = ", ".join(m.name for m in self.machines)

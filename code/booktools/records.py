@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import nbformat
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
@@ -21,13 +22,17 @@ HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""
 
 
+def stored(output: NotebookNode) -> str:
+    """Returns the key under which an output is stored, or an empty string if it is not."""
+    return output.get("metadata", {}).get("scrapbook", {}).get("name", "")
+
+
 def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
     """Returns every stored mime bundle of a notebook by its key, with the prefix taken off."""
     found = {}
     for cell in code_cells(notebook):
         for output in cell.outputs:
-            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if name:
+            if name := stored(output):
                 found[name] = {mime.removeprefix(PREFIX): data for mime, data in output.data.items()}
     return found
 
@@ -94,6 +99,32 @@ class Machine:
             have = len(environment.get("gpus", [])) if counted[1] == "devices" else environment.get("cores", 1)
             return int(have) >= int(counted[2])
         raise BookError(f"unknown need {need!r}: cuda, compiler, linux, devices>=n or cores>=n would do")
+
+
+SHOWN = re.compile(r"\{glue(?::\w+)?\}[` ]([\w.-]+)")
+"""A key that the text of a page shows, wherever it does."""
+
+BORROWED = "This machine cannot run this experiment. What the page shows of it was measured on another:"
+
+
+def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[str, str]:
+    """Gives the cells of a page what its text shows, this machine could not record, and one of ``machines`` has.
+
+    A cell that borrows says so in an output of its own. Returns the name of the lender of each key.
+    """
+    text = "\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+    lenders: dict[str, str] = {}
+    for machine in machines:
+        missing = set(SHOWN.findall(text)) - glue(page).keys()
+        done = machine.executions.get(name) if missing else None
+        theirs = {cell.source: cell.outputs for cell in code_cells(done.notebook)} if done else {}
+        for cell in code_cells(page):
+            lent = [output for output in theirs.get(cell.source, []) if stored(output) in missing]
+            if lent:
+                note = {"text/html": f'<p class="dl-borrowed">{BORROWED}<code>{machine.name}</code></p>'}
+                cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note), *lent]
+                lenders |= {stored(output): machine.name for output in lent}
+    return lenders
 
 
 def page_of(key: str) -> str:

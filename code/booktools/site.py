@@ -30,7 +30,7 @@ from booktools.book import Book, BookError
 from booktools.claims import Claim, all_claims
 from booktools.execute import execute_stale
 from booktools.notebook import Execution, join, read_page
-from booktools.records import HERE, Machine, all_machines
+from booktools.records import HERE, Machine, all_machines, borrow
 
 logger = logging.getLogger(__name__)
 EDITION = "MACHINE"
@@ -57,6 +57,7 @@ class State:
     edition: str
     machines: list[Machine] = field(default_factory=list)
     claims: dict[str, Claim] = field(default_factory=dict)
+    lenders: dict[str, str] = field(default_factory=dict)  # by key: whose value is shown where this machine has none
 
     @property
     def work(self) -> Path:
@@ -161,6 +162,7 @@ def _read(app: Sphinx, docname: str, content: list[str]) -> None:
     language = current.book.language(app.config.language)
     done = current.shown(docname)
     page = join(read_page(current.book.page(language.code, docname)), done.notebook if done else None)
+    current.lenders |= borrow(page, docname, current.machines)
     content[0] = nbformat.writes(page)
 
 

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 
 from booktools.book import Book
-from booktools.records import read_records
+from booktools.notebook import KEY
+from booktools.records import read_records, stored
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 
@@ -138,6 +139,28 @@ def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book) -> None:
         assert "dl-stale-page" in page(copy, name)
         assert f"<strong>{stale}</strong>" in page(copy, name)
         assert f"<strong>{held}</strong>" not in page(copy, name)
+
+
+def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy: Book) -> None:
+    record(copy)
+    lender, own = copy.records / "named" / "tiny.ipynb", copy.notebooks / "tiny.ipynb"
+    edit(lender, nbformat.read(lender, as_version=4).metadata[KEY]["environment"]["cpu"], "Lending processor")
+    notebook = nbformat.read(own, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if stored(o) not in ("tiny.figure", "tiny.sum")]
+    nbformat.write(notebook, own)
+    edit_both(copy, "tiny", "{machine}`this`", "{machine}`tiny.figure`")
+    done = build(copy)
+    assert done.returncode == 0, done.stdout
+    for name, says in (
+        ("tiny.html", "measured on another:<code>named"),
+        ("zh/tiny.html", "另一台机器上测得：<code>named"),
+    ):
+        shown = page(copy, name)
+        assert shown.count(says) == 1
+        assert shown.count('role="img"') == 1
+        assert "Lending processor" in shown[shown.index("<figcaption") :].partition("</figcaption>")[0]
 
 
 def test_an_unknown_edition_names_those_there_are(copy: Book) -> None:
