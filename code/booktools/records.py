@@ -121,7 +121,7 @@ def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[s
         for cell in code_cells(page):
             lent = [output for output in theirs.get(cell.source, []) if stored(output) in missing]
             if lent:
-                note = {"text/html": f'<p class="dl-borrowed">{BORROWED}<code>{machine.name}</code></p>'}
+                note = {"text/html": f'<p class="dl-borrowed"><span>{BORROWED}</span><code>{machine.name}</code></p>'}
                 cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note), *lent]
                 lenders |= {stored(output): machine.name for output in lent}
     return lenders
