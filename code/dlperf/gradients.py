@@ -31,11 +31,15 @@ def finish(ready: Sequence[float], seconds: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Task:
-    """A perceptron of so many ``layers``, each a ``(width, width)`` matrix, and a ``batch`` for each host."""
+    """A perceptron of so many ``layers``, each a ``(width, width)`` matrix, and a ``batch`` for each host.
+
+    DDP puts gradients into buckets of up to ``bucket_mib`` MiB; None leaves that to it.
+    """
 
     layers: int = 6
     width: int = 1024
     batch: int = 384
+    bucket_mib: float | None = None
 
     def net(self) -> torch.nn.Sequential:
         """Returns the perceptron, the same one everywhere."""
@@ -90,7 +94,7 @@ def train(rank: int, size: int, task: Task, how: str) -> Step:
     """
     process_group(rank, size)
     net, x, step, futures = task.net(), task.data(rank), Step(), list[Any]()
-    model: Any = DistributedDataParallel(net) if how == "DDP" else net
+    model: Any = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib) if how == "DDP" else net
     if how == "DDP":
         model.register_comm_hook(step, lambda step, bucket: step.send(bucket.buffer()))
     for _ in range(2):  # after its first step DDP arranges its buckets

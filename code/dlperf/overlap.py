@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import median
 from time import perf_counter, process_time
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
+from dlperf.plot import COLORS
 
 Wait = Callable[[], Any]
 
@@ -225,3 +227,19 @@ def sweep(
         {k: Measurement(tuple(r[k] for r in taken), "1" if k in numbers else "s", k, 1, env) for k in taken[0]}
         for taken in rows
     ]
+
+
+def balanced(run: Callable[[Product, str], Trial], work: Product) -> Product:
+    """Returns ``work`` with an inner size, in steps of 64, that takes about as long to compute as to transfer."""
+    run(work, "pipeline")  # warms up
+    compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in ("compute", "transfer"))
+    return replace(work, inner=max(64, 64 * round(work.inner * transfer / compute / 64)))
+
+
+def draw(axes: Any, rows: dict[str, Sequence[tuple[float, float]]], zero: float, title: str = "") -> None:
+    """Draws spans of seconds as bars from the moment ``zero`` on, in ms: a row for each name, the first on top."""
+    for y, (name, color) in enumerate(zip(reversed(rows), COLORS, strict=False)):
+        bars = [(1e3 * (start - zero), 1e3 * (end - start)) for start, end in rows[name]]
+        axes.broken_barh(bars, (y - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
+    axes.set(yticks=range(len(rows)), yticklabels=list(reversed(rows)), title=title, xlabel="time (ms)")
+    axes.grid(visible=False, axis="y")

@@ -1,0 +1,43 @@
+"""Three stages at once: examples come in over a link, are computed on, and the results go back over it.
+
+An exercise of the chapter *Automatic parallelism*.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from dlperf.network import process_group
+
+
+def relay(rank: int, chunks: int, layers: int, rows: int = 1024, width: int = 1024) -> float:
+    """Returns the seconds until host 1 has back what host 0 made of its ``(rows, width)`` examples, in chunks.
+
+    Host 0 multiplies each chunk by ``layers`` matrices of ``(width, width)`` once it has come, and sends it back
+    at once. A link carries both directions at the same time. With one chunk nothing overlaps.
+    """
+    process_group(rank, 2)
+    x = torch.ones(chunks, rows // chunks, width)
+    y, w = torch.ones_like(x), torch.full((width, width), 1 / width)
+    moves: list[Any] = []
+    dist.barrier()
+    start = perf_counter()
+    if rank == 1:
+        moves += [dist.isend(x[i], 0, tag=i) for i in range(chunks)]
+        moves += [dist.irecv(y[i], 0, tag=chunks + i) for i in range(chunks)]
+    else:
+        coming: list[Any] = [dist.irecv(x[i], 1, tag=i) for i in range(chunks)]
+        for i in range(chunks):
+            coming[i].wait()
+            h = x[i]
+            for _ in range(layers):
+                h = h @ w
+            y[i] = h
+            moves.append(dist.isend(y[i], 1, tag=chunks + i))
+    for move in moves:
+        move.wait()
+    return perf_counter() - start
