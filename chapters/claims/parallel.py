@@ -4,4 +4,21 @@ from __future__ import annotations
 
 from booktools.claims import Claim
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="parallel.bound-broken",
+        keys=("parallel.bound-broken",),
+        holds=lambda r: r["parallel.bound-broken"].median < 1,
+    ),
+    Claim(
+        id="parallel.bound-one-queue",
+        keys=("parallel.bound-one-queue",),
+        holds=lambda r: r["parallel.bound-one-queue"] == 0,
+    ),
+    Claim(
+        id="parallel.bound-two-queues",
+        keys=("parallel.bound-hidden-first", "parallel.bound-hidden-turn"),
+        holds=lambda r: all(r[f"parallel.bound-hidden-{order}"].median > 0.5 for order in ("first", "turn")),
+        needs=("cores>=2",),
+    ),
+)
