@@ -21,4 +21,26 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: all(r[f"parallel.bound-hidden-{order}"].median > 0.5 for order in ("first", "turn")),
         needs=("cores>=2",),
     ),
+    Claim(
+        id="parallel.today-eager",
+        keys=("parallel.today-eager-share",),
+        holds=lambda r: r["parallel.today-eager-share"] == 0,
+    ),
+    Claim(
+        id="parallel.today-engine",
+        keys=("parallel.today-engine-share",),
+        holds=lambda r: r["parallel.today-engine-share"] > 0.5,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="parallel.today-xla",
+        keys=("parallel.today-xla-32-share",),
+        holds=lambda r: r["parallel.today-xla-32-share"] > 0.5,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="parallel.today-same",
+        keys=("parallel.today-results",),
+        holds=lambda r: r["parallel.today-results"] == 1,
+    ),
 )
