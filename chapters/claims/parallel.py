@@ -22,6 +22,16 @@ CLAIMS: tuple[Claim, ...] = (
         needs=("cores>=2",),
     ),
     Claim(
+        id="parallel.bound-gpu",
+        keys=("parallel.bound-gpu-broken", "parallel.bound-gpu-one", "parallel.bound-gpu-two"),
+        holds=lambda r: (
+            r["parallel.bound-gpu-broken"].median < 1
+            and r["parallel.bound-gpu-one"] == 0
+            and r["parallel.bound-gpu-two"] > 0.5
+        ),
+        needs=("cuda",),
+    ),
+    Claim(
         id="parallel.today-eager",
         keys=("parallel.today-eager-share",),
         holds=lambda r: r["parallel.today-eager-share"] == 0,
