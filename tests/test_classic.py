@@ -108,3 +108,8 @@ def test_a_gpu_overlaps_only_with_a_second_stream(streams: int) -> None:
         assert (trial.overlap > 0) == (streams == 2)
         for copy, product in zip(results.copies, results.products, strict=True):
             assert torch.equal(copy, product.cpu())
+
+
+def test_hidden_is_a_share_of_the_shorter_side() -> None:
+    ops = [Op("product", 0, 4), Op("product", 4, 8), Op("copy", 4, 6), Op("copy", 8, 10)]
+    assert classic.Trial(10, 0, ops).hidden == 0.5

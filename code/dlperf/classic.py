@@ -64,6 +64,12 @@ class Trial:
         """The seconds during which both a product and a copy ran."""
         return overlapped(self.operations)
 
+    @property
+    def hidden(self) -> float:
+        """Which share that is of the shorter of the two: of all that could be hidden."""
+        busy = [sum(op.end - op.start for op in self.operations if op.name == name) for name in ("product", "copy")]
+        return self.overlap / min(busy)
+
 
 def overlapped(operations: Iterable[Ran], first: str = "product", second: str = "copy") -> float:
     """Returns the seconds during which an operation called ``first`` and one called ``second`` were both running."""
@@ -196,8 +202,8 @@ def alternate(variants: dict[str, Callable[[], Trial]], repeats: int) -> dict[st
 
 
 def measured(trials: Sequence[Trial], what: str = "seconds") -> Measurement:
-    """Returns the ``seconds``, the ``overlap`` or the ``pages`` of trials."""
-    unit = "1" if what == "pages" else "s"
+    """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials."""
+    unit = "s" if what in ("seconds", "overlap") else "1"
     return Measurement(tuple(getattr(trial, what) for trial in trials), unit, what, environment=environment())
 
 
