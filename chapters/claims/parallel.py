@@ -71,8 +71,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.today-xla",
-        keys=("parallel.today-xla-32-share",),
-        holds=lambda r: r["parallel.today-xla-32-share"] > 0.5,
+        keys=("parallel.today-xla-8-share", "parallel.today-xla-32-share"),
+        holds=lambda r: r["parallel.today-xla-8-share"] < 0.1 and r["parallel.today-xla-32-share"] > 0.5,
         needs=("cores>=2",),
     ),
     Claim(

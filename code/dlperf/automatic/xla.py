@@ -57,13 +57,13 @@ def here_in_xla(width: int, repeats: int) -> str:
         with jax.profiler.trace(folder):
             results = ready(all_of_them(*inputs))
         (file,) = Path(folder).rglob("*.xplane.pb")
-        trace = _xla_spans(jax.profiler.ProfileData.from_file(str(file)), all_of_them.as_text() or "")
+        trace = _spans(jax.profiler.ProfileData.from_file(str(file)), all_of_them.as_text() or "")
     found: dict[str, Any] = {k: m.to_json() for k, m in zip(("alone", "together", "busy"), measured, strict=True)}
     found |= {"trace": [asdict(span) for span in trace], "digests": [digest(np.asarray(r)) for r in results]}
     return json.dumps(found)
 
 
-def _xla_spans(trace: Any, program: str) -> list[Span]:
+def _spans(trace: Any, program: str) -> list[Span]:
     """Returns the program's instructions as they ran; of which branch each is, stands in the compiled program."""
     of = dict(re.findall(r"%?([\w.-]+) = .*op_name=\"[^\"]*/branch(\d+)/", program))
     return [
