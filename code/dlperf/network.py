@@ -157,13 +157,13 @@ def _switch(rate: int, handed: list[int]) -> None:
 def _limit(ip: Any, interface: int, rate: int) -> None:
     """Limits what leaves an interface to ``rate`` B/s; 20 ms of it may queue.
 
-    The kernel hands over packets of many frames. One longer than the bucket is deep would be cut up, at a cost
-    that itself slows a fast link; but a full bucket passes at once, faster than the link. So packets are kept to
-    an eighth of a millisecond, and the bucket to two of them.
+    The kernel hands over packets of many frames. One longer than the bucket is deep would be cut up, and many
+    short ones are dear too: both take the processor from what computes beside them. But a full bucket passes at
+    once. So packets are at most half a millisecond of the rate, and the bucket one and a half of them.
     """
-    packet = min(max(rate // 8000, 1500), 65_000)
+    packet = min(max(rate // 2000, 1500), 65_000)
     ip.link("set", index=interface, gso_max_size=packet)
-    ip.tc("add", "tbf", interface, 0x10000, rate=rate, burst=2 * packet + 200, latency=20_000)
+    ip.tc("add", "tbf", interface, 0x10000, rate=rate, burst=packet * 3 // 2, latency=20_000)
 
 
 def _host(rate: int, rank: int, fileno: int) -> None:

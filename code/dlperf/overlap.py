@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -79,14 +79,13 @@ class Trial:
     """When what happened, in seconds of `time.perf_counter` or of a GPU's clock.
 
     ``computed`` has the start and end of each chunk's computation, ``sent`` the moment when it was handed over,
-    ``arrived`` when it was there; ``busy`` is the processor's time that all this took.
+    ``arrived`` when it was there.
     """
 
     begin: float = 0.0
     computed: list[tuple[float, float]] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
-    busy: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -139,12 +138,11 @@ def _host(rank: int, work: Product, how: str) -> Trial:
             dist.broadcast(token, 1) if confirm else None
 
     dist.barrier()
-    seen.begin, busy = perf_counter(), process_time()
+    seen.begin = perf_counter()
     if rank == 0:
         WAYS.get(how, in_turn)(compute, transfer if how != "compute" else lambda i, chunk: int, work.chunks)
     elif how != "compute":
         receive()
-    seen.busy = process_time() - busy
     dist.barrier()
     return seen
 
@@ -192,7 +190,7 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
         compute(0), transfer(0, y[0])()
         marks = {name: [] for name in marks}
         torch.cuda.synchronize()
-        begin, busy = tick(), process_time()
+        begin = tick()
         begin.record(main)
         WAYS[how](
             compute if how != "transfer" else lambda i: y[i],
@@ -203,7 +201,7 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
     when = {name: [begin.elapsed_time(event) / 1e3 for event in events] for name, events in marks.items()}
     computed = list(zip(when["start"], when["end"], strict=True))
     sent = [end for _, end in computed] or [0.0] * len(when["arrived"])
-    return Trial(0.0, computed, sent, when["arrived"], process_time() - busy)
+    return Trial(0.0, computed, sent, when["arrived"])
 
 
 def sweep(
@@ -211,20 +209,24 @@ def sweep(
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
-    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum; and
-    ``busy``, the processor's seconds that the sending takes. Each round predicts from its own sides.
+    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum. And
+    ``slower``, how many times as long computing takes beside sending as alone, with the prediction ``slower fit``
+    that counts this. Each round predicts from its own sides.
     """
     rows: list[list[dict[str, float]]] = [[] for _ in works]
     for turn in range(1 + repeats):
         for work, taken in zip(works, rows, strict=True):
             trials = {how: run(work, how) for how in ("compute", "transfer", "pipeline")}
             row = {how: seen.seconds for how, seen in trials.items()}
-            sides, both = (row["compute"], row["transfer"]), row["pipeline"]
-            row |= {"fit": predict(*sides, work.chunks) / both, "bound": both / max(sides), "share": both / sum(sides)}
-            taken.extend([row | {"busy": trials["transfer"].busy}] * (turn > 0))  # the first one warms up
-    env, numbers = environment(), ("fit", "bound", "share")
+            alone, sending, both = row.values()
+            beside = sum(end - start for start, end in trials["pipeline"].computed)
+            row |= {"fit": predict(alone, sending, work.chunks) / both, "slower": beside / alone}
+            row |= {"slower fit": predict(beside, sending, work.chunks) / both}
+            row |= {"bound": both / max(alone, sending), "share": both / (alone + sending)}
+            taken.extend([row] * (turn > 0))  # the first one warms up
+    env, times = environment(), ("compute", "transfer", "pipeline")
     return [
-        {k: Measurement(tuple(r[k] for r in taken), "1" if k in numbers else "s", k, 1, env) for k in taken[0]}
+        {k: Measurement(tuple(r[k] for r in taken), "s" if k in times else "1", k, 1, env) for k in taken[0]}
         for taken in rows
     ]
 
