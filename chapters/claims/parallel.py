@@ -6,6 +6,32 @@ from booktools.claims import Claim
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
+        id="parallel.bound-broken",
+        keys=("parallel.bound-broken",),
+        holds=lambda r: r["parallel.bound-broken"].median < 1,
+    ),
+    Claim(
+        id="parallel.bound-one-queue",
+        keys=("parallel.bound-one-queue",),
+        holds=lambda r: r["parallel.bound-one-queue"] == 0,
+    ),
+    Claim(
+        id="parallel.bound-two-queues",
+        keys=("parallel.bound-hidden-first", "parallel.bound-hidden-turn"),
+        holds=lambda r: all(r[f"parallel.bound-hidden-{order}"].median > 0.5 for order in ("first", "turn")),
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="parallel.bound-gpu",
+        keys=("parallel.bound-gpu-broken", "parallel.bound-gpu-one", "parallel.bound-gpu-two"),
+        holds=lambda r: (
+            r["parallel.bound-gpu-broken"].median < 1
+            and r["parallel.bound-gpu-one"] == 0
+            and r["parallel.bound-gpu-two"] > 0.5
+        ),
+        needs=("cuda",),
+    ),
+    Claim(
         id="parallel.pipeline",
         keys=("parallel.pipeline-bound", "parallel.in-turn-bound"),
         holds=lambda r: r["parallel.pipeline-bound"].median < 1.3 and r["parallel.in-turn-bound"].median > 1.6,
@@ -31,5 +57,27 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: all(
             0.75 < r[f"parallel.step-{way}-fit"].median < 1.15 for way in ("at-the-end", "as-ready", "ddp")
         ),
+    ),
+    Claim(
+        id="parallel.today-eager",
+        keys=("parallel.today-eager-share",),
+        holds=lambda r: r["parallel.today-eager-share"] == 0,
+    ),
+    Claim(
+        id="parallel.today-engine",
+        keys=("parallel.today-engine-share",),
+        holds=lambda r: r["parallel.today-engine-share"] > 0.5,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="parallel.today-xla",
+        keys=("parallel.today-xla-8-share", "parallel.today-xla-32-share"),
+        holds=lambda r: r["parallel.today-xla-8-share"] < 0.1 and r["parallel.today-xla-32-share"] > 0.5,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="parallel.today-same",
+        keys=("parallel.today-results",),
+        holds=lambda r: r["parallel.today-results"] == 1,
     ),
 )

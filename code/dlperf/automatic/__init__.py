@@ -1,0 +1,26 @@
+"""One program of independent branches under several schedulers: who lets them run at the same time?
+
+``dlperf.automatic.program``   the program, and what is measured, traced and drawn of it
+``dlperf.automatic.runs``      PyTorch line by line and compiled, and the engine of this book
+``dlperf.automatic.xla``       XLA, in a process of its own, if JAX is installed
+
+The chapter *Automatic parallelism* tells the story.
+"""
+
+from dlperf.automatic.program import Seen, Span, branch, branches, draw, overlapped, share
+from dlperf.automatic.runs import generated, in_engine, in_pytorch
+from dlperf.automatic.xla import in_xla
+
+__all__ = [
+    "Seen",
+    "Span",
+    "branch",
+    "branches",
+    "draw",
+    "generated",
+    "in_engine",
+    "in_pytorch",
+    "in_xla",
+    "overlapped",
+    "share",
+]

@@ -1,0 +1,129 @@
+"""The program of independent branches, and what is measured, traced and drawn of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import Any
+
+import torch
+
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.plot import COLORS
+
+NUMBERS, STEPS = 50_000, 3
+"""Numbers in a vector: so few that XLA does not split a loop over them among threads. And steps of a branch."""
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a thread did: an operation of the branch with this number, from ``start`` to ``end`` in seconds."""
+
+    name: str
+    thread: str
+    branch: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a scheduler: seconds of one branch and of all together, a trace, and the results.
+
+    ``busy`` is CPU time over wall time while all run: how many processors were in use. A digest tells results apart.
+    """
+
+    alone: Measurement
+    together: Measurement
+    busy: Measurement
+    trace: list[Span]
+    digests: list[str]
+
+    @property
+    def ratio(self) -> Measurement:
+        """All together over as many times one: 1 if they run one after the other, 0.5 if always two at once."""
+        parts = tuple(len(self.digests) * s for s in self.alone.samples)
+        return self.together / Measurement(parts, "s", environment=self.alone.environment)
+
+
+def numbers(width: int = 2) -> list[torch.Tensor]:
+    """Returns so many vectors of `NUMBERS` whole numbers below 2¹⁴, always the same, in float32."""
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randint(0, 2**14, (NUMBERS,), generator=generator).float() for _ in range(width)]
+
+
+def scramble(x: torch.Tensor) -> torch.Tensor:
+    """Returns other whole numbers below 2¹⁴; exact in float32, so that every scheduler must find the same."""
+    return torch.remainder(509 * x + 7, 2**14)
+
+
+def sort(x: torch.Tensor) -> torch.Tensor:
+    """Returns the numbers sorted, by one thread."""
+    return torch.sort(x).values
+
+
+def branch(x: torch.Tensor) -> torch.Tensor:
+    """Returns numbers scrambled and sorted, three times: a chain, in which nothing can run at once."""
+    for _ in range(STEPS):
+        x = sort(scramble(x))
+    return x
+
+
+def branches(*vectors: torch.Tensor) -> list[torch.Tensor]:
+    """Returns such a chain of each vector: they have nothing to do with one another."""
+    return [branch(x) for x in vectors]
+
+
+def digest(values: Any) -> str:
+    """Returns what tells different float32 numbers apart: a hash of their bytes."""
+    return hashlib.sha256(values.tobytes()).hexdigest()[:16]
+
+
+def in_turn(alone: Call, together: Call, repeats: int) -> tuple[Measurement, Measurement, Measurement]:
+    """Returns the seconds of both calls, taken alternately, and CPU time over wall time of the second."""
+    rows = []
+    for _ in range(repeats + 1):
+        start = perf_counter()
+        alone()
+        middle, used = perf_counter(), process_time()
+        together()
+        end = perf_counter()
+        rows.append((middle - start, end - middle, (process_time() - used) / (end - middle)))
+    env = environment("cpu")
+    first, second, busy = zip(*rows[1:], strict=True)
+    seconds = (Measurement(samples, "s", environment=env) for samples in (first, second))
+    return (*seconds, Measurement(busy, "1", environment=env))  # type: ignore[return-value]
+
+
+def overlapped(trace: Iterable[Span]) -> float:
+    """Returns the seconds during which operations of more than one branch were running."""
+    running: dict[int, int] = {}
+    both = before = 0.0
+    for now, step, branch in sorted((t, d, s.branch) for s in trace for t, d in ((s.start, 1), (s.end, -1))):
+        both += (now - before) * (sum(map(bool, running.values())) > 1)
+        running[branch] = running.get(branch, 0) + step
+        before = now
+    return both
+
+
+def share(trace: Sequence[Span]) -> float:
+    """Returns which share of the trace's time operations of more than one branch were running."""
+    return overlapped(trace) / (max(s.end for s in trace) - min(s.start for s in trace))
+
+
+def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
+    """Draws a trace on matplotlib ``axes``: a row for each thread, a colour for each branch, time in ms."""
+    threads = sorted({s.thread for s in trace}, key=lambda thread: min(s.start for s in trace if s.thread == thread))
+    zero = min((s.start for s in trace), default=0)
+    for span in trace:
+        color, row = COLORS[span.branch % len(COLORS)], threads.index(span.thread)
+        bar = [((span.start - zero) * 1e3, (span.end - span.start) * 1e3)]
+        axes.broken_barh(bar, (row - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
+    axes.set(yticks=range(len(threads)), yticklabels=[f"thread {i + 1}" for i in range(len(threads))], title=title)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
