@@ -38,4 +38,14 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: 0.5 < r["parallel.crossover-predicted"] / r["parallel.crossover"] < 2,
         needs=("cores>=2",),
     ),
+    Claim(
+        id="parallel.rule",
+        keys=("parallel.step-own-fit",),
+        holds=lambda r: 0.9 < r["parallel.step-own-fit"].median < 1.1,
+    ),
+    Claim(
+        id="parallel.random",
+        keys=("parallel.random-engine",),
+        holds=lambda r: r["parallel.random-engine"] < 1.15,
+    ),
 )

@@ -126,7 +126,7 @@ def with_threads(threads: int, call: Call) -> Call:
     return side
 
 
-def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.03) -> dict[str, Measurement]:
+def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
     """Returns the seconds per product of ``(n, n)`` matrices on a CPU, in turn, in four ways.
 
     ``in turn``: one after the other, each with as many threads as there are workers; ``workers``: shared out

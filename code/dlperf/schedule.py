@@ -128,6 +128,12 @@ def makespan(turns: Iterable[Turn | Operation]) -> float:
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
+def as_run(run: Sequence[Operation], devices: Sequence[str]) -> list[Turn]:
+    """Returns the turns that an engine's operations had, from the first start on."""
+    zero = min(op.start for op in run)
+    return [Turn(i, devices.index(op.device), op.start - zero, op.end - zero) for i, op in enumerate(run)]
+
+
 def random_graph(seed: int, size: int = 100) -> Graph:
     """Returns a graph of so many tasks, each of which reads none, one or two earlier results, all equally likely.
 
