@@ -190,7 +190,7 @@ def against_streams(
     ``capture`` makes a CUDA graph of a function, so that launching is no part of it (`dlperf.cudagraphs.capture`).
     """
     with torch.cuda.device(device):
-        a, out = batch(n, 8 * streams, device)
+        a, out = batch(n, 32 * streams, device)
         side = [torch.cuda.Stream() for _ in range(streams)]
 
         def spread() -> None:
@@ -199,6 +199,7 @@ def against_streams(
                 stream.wait_stream(main)
                 with torch.cuda.stream(stream):
                     products(a[i::streams], out[i::streams])
+            for stream in side:  # only now, or each would wait for the one before
                 main.wait_stream(stream)
 
         ways = {"in turn": lambda: products(a, out), "streams": spread, "batched": lambda: batched(a, out)}
