@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -196,6 +198,24 @@ def test_a_pool_passes_on_failures_and_cancels() -> None:
     with pytest.raises(CancelledError):
         late.asnumpy()
     pool.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_pool_starts_anew_in_a_forked_process() -> None:
+    with Pool(["cpu:0", "cpu:1"]) as pool:
+        assert (pool.array(torch.ones(2)) + 1).sum().item() == 4
+        child = os.fork()
+        if not child:
+            signal.alarm(30)  # rather than hang
+            works = False
+            try:
+                run = schedule.behind_a_gate(pool, lambda: [pool.enqueue(time.perf_counter) for _ in range(4)])
+                works = len(run) == 4
+                pool.close()
+            finally:
+                os._exit(0 if works else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_nothing_begins_behind_the_gate() -> None:

@@ -141,18 +141,17 @@ def random_graph(seed: int, size: int = 100) -> Graph:
     with a mean of 1 s, so that short and long tasks stand side by side.
     """
     draw = random.Random(seed)
-    return {
-        number: Task(
-            draw.expovariate(1), tuple({draw.randrange(number) for _ in range(draw.randrange(3) if number else 0)})
-        )
-        for number in range(size)
-    }
+    tasks: Graph = {}
+    for number in range(size):
+        seconds, reads = draw.expovariate(1), draw.randrange(3) if number else 0
+        tasks[number] = Task(seconds, tuple({draw.randrange(number) for _ in range(reads)}))
+    return tasks
 
 
 class Pool(Engine):
-    """An engine whose devices are alike, such as one core each: whichever is free first takes what is ready first.
+    """An engine whose devices are alike: whichever is free first takes what is ready first, wherever that should run.
 
-    The record says who ran what.
+    The record says who ran it.
     """
 
     def _reset(self) -> None:
