@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 
 import pytest
 import torch
@@ -80,7 +81,9 @@ def test_a_worker_does_what_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None
     near, far = multiprocessing.Pipe()
     thread = threading.Thread(target=saturation._serve, args=(far, None))
     thread.start()
-    saturation.Workers([near]).products(4, 6, 2)
+    start = time.perf_counter()
+    seconds = saturation.Workers([near]).products(4, 6, 2)
+    assert 0 <= seconds <= time.perf_counter() - start - saturation.LEAD
     near.send(None)
     thread.join()
     assert asked == [((6, 4, 4), 2)]

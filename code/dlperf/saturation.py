@@ -21,7 +21,11 @@ from dlperf.device import synchronize
 from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
 
-Call = Callable[[], Any]
+Program = Callable[[], float]
+"""Runs once and returns the seconds that it took."""
+
+LEAD = 0.005
+"""So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
 
 BYTES = 2**23
 """So much memory, in bytes, do the products of a batch take, unless there would be too few of them."""
@@ -63,11 +67,13 @@ def _serve(pipe: Connection, core: int | None) -> None:
         os.sched_setaffinity(0, {core})
     a = out = torch.empty(0)
     while (order := pipe.recv()) is not None:
-        n, number, rounds = order
+        n, number, rounds, begin = order
         if a.shape != (number, n, n):
             a, out = batch(n, number)
+        while perf_counter() < begin:
+            pass
         products(a, out, rounds)
-        pipe.send(None)
+        pipe.send(perf_counter())
 
 
 class Workers:
@@ -76,12 +82,15 @@ class Workers:
     def __init__(self, pipes: Sequence[Connection]) -> None:
         self.pipes = pipes
 
-    def products(self, n: int, number: int, rounds: int) -> None:
-        """Waits until ``number`` products of ``(n, n)`` matrices are done ``rounds`` times, in equal shares."""
+    def products(self, n: int, number: int, rounds: int) -> float:
+        """Returns the seconds of ``number`` products of ``(n, n)`` matrices, ``rounds`` times, in equal shares.
+
+        They count from the moment at which all workers are to begin until the last is done.
+        """
+        begin = perf_counter() + LEAD  # this clock is the same in all processes
         for pipe in self.pipes:
-            pipe.send((n, number // len(self.pipes), rounds))
-        for pipe in self.pipes:
-            pipe.recv()
+            pipe.send((n, number // len(self.pipes), rounds, begin))
+        return max(pipe.recv() for pipe in self.pipes) - begin
 
 
 @contextmanager
@@ -104,26 +113,27 @@ def workers(number: int) -> Iterator[Workers]:
             process.join()
 
 
-def in_turn(sides: Mapping[str, Call], calls: int, repeats: int) -> dict[str, Measurement]:
-    """Returns the seconds per call of each side, which makes so many ``calls``, alternately; the first turn is none."""
-    samples: dict[str, list[float]] = {name: [] for name in sides}
+def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
+    """Returns the program that makes ``call``, with so many ``threads`` for an operator if they are given."""
+
+    def program() -> float:
+        if threads:
+            torch.set_num_threads(threads)
+        start = perf_counter()
+        call()
+        return perf_counter() - start
+
+    return program
+
+
+def in_turn(programs: Mapping[str, Program], calls: int, repeats: int) -> dict[str, Measurement]:
+    """Returns the seconds per call of programs of so many ``calls``, taken alternately; the first turn is left out."""
+    samples: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(repeats + 1):
-        for name, side in sides.items():
-            start = perf_counter()
-            side()
-            samples[name].append((perf_counter() - start) / calls)
+        for name, program in programs.items():
+            samples[name].append(program() / calls)
     env = environment()
     return {name: Measurement(tuple(times[1:]), "s", name, calls, env) for name, times in samples.items()}
-
-
-def with_threads(threads: int, call: Call) -> Call:
-    """Returns ``call`` with so many threads for an operator; PyTorch keeps the number until the next such call."""
-
-    def side() -> None:
-        torch.set_num_threads(threads)
-        call()
-
-    return side
 
 
 def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
@@ -135,13 +145,13 @@ def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.
     threads, before = len(crew.pipes), torch.get_num_threads()
     number, rounds = amount(n, threads, seconds)
     a, out = batch(n, number)
-    sides = {
-        "in turn": with_threads(threads, lambda: products(a, out, rounds)),
-        "batched": with_threads(threads, lambda: batched(a, out, rounds)),
-        "alone": with_threads(1, lambda: products(a, out, rounds)),
+    programs = {
+        "in turn": clocked(lambda: products(a, out, rounds), threads),
+        "batched": clocked(lambda: batched(a, out, rounds), threads),
+        "alone": clocked(lambda: products(a, out, rounds), 1),
         "workers": lambda: crew.products(n, number, rounds),  # last: an idle helper spins for a while
     }
-    found = in_turn(sides, number * rounds, repeats)
+    found = in_turn(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
 
@@ -153,7 +163,7 @@ def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement
     """
     x, before = torch.ones(threads * 2**15), torch.get_num_threads()
     negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
-    found = in_turn({str(t): with_threads(t, negate) for t in (threads, 1)}, calls, repeats)
+    found = in_turn({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
     torch.set_num_threads(before)
     split, whole = found[str(threads)], found["1"]
     rest = [s - w / threads for s, w in zip(split.samples, whole.samples, strict=True)]
@@ -183,7 +193,7 @@ def falls_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> 
 
 
 def against_streams(
-    device: torch.device | str, n: int, capture: Callable[[Call], Any], streams: int = 8, repeats: int = 9
+    device: torch.device | str, n: int, capture: Callable[[Callable[[], Any]], Any], streams: int = 8, repeats: int = 9
 ) -> dict[str, Measurement]:
     """Returns the seconds per product on a CUDA ``device``: ``in turn`` in one stream, in ``streams``, ``batched``.
 
@@ -209,4 +219,4 @@ def against_streams(
             graph.replay()
             synchronize(device)
 
-        return in_turn({name: partial(replay, graph) for name, graph in graphs.items()}, len(a), repeats)
+        return in_turn({name: clocked(partial(replay, graph)) for name, graph in graphs.items()}, len(a), repeats)
