@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlperf import gradients, network, overlap
+from dlperf import gradients, network
 from dlperf.network import PAYLOAD, Network
 from dlperf.overlap import Product, in_turn, over_link, pipeline, predict
 
