@@ -112,6 +112,7 @@ def test_the_gain_is_the_ratio_of_both_times() -> None:
         ([1, 1, 1], 1),
         ([4, 3, 2], 100),
         ([1, 4, 1], 10**1.75),
+        ([2, 1, 2], 10**0.5),  # what comes again at the end is noise
     ],
 )
 def test_where_a_curve_falls_below(ratios: list[float], expected: float) -> None:

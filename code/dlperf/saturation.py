@@ -180,15 +180,17 @@ def gain(split: float, alone: float, workers: int) -> float:
 
 
 def falls_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> float:
-    """Returns at which size the ratio last falls to ``level``, between sizes on logarithmic axes.
+    """Returns at which size the ratio first falls to ``level`` behind its peak, between sizes on logarithmic axes.
 
-    The first size if it is never above, the last if it still is there.
+    The first size if it is never above, the last if it never falls so far.
     """
-    above = [i for i, ratio in enumerate(ratios) if ratio > level]
-    if not above or above[-1] == len(sizes) - 1:
-        return float(sizes[-1 if above else 0])
-    i = above[-1]
-    x, y = np.log(sizes[i : i + 2]), np.log(ratios[i : i + 2])
+    peak = int(np.argmax(ratios))
+    if ratios[peak] <= level:
+        return float(sizes[0])
+    i = next((i for i in range(peak, len(ratios)) if ratios[i] <= level), 0)
+    if not i:
+        return float(sizes[-1])
+    x, y = np.log(sizes[i - 1 : i + 1]), np.log(ratios[i - 1 : i + 1])
     return float(np.exp(np.interp(-np.log(level), -y, x)))
 
 
