@@ -58,7 +58,7 @@ def generated() -> list[str]:
     torch.compiler.reset()
     _, (source, *_) = run_and_get_code(torch.compile(branches), *numbers())
     body = source[source.rindex("def call(") :]
-    return re.findall(r"^ +((?:cpp_fused|buf\d+ = (?:torch\.ops|buf\d+; del)).*)", body, re.MULTILINE)
+    return re.findall(r"^ +(cpp_fused.*|buf\d+ = (?:torch\.ops.*|buf\d+(?=; del)))", body, re.MULTILINE)
 
 
 def in_engine(engine: Any, repeats: int = 15) -> Seen:
