@@ -82,7 +82,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="parallel.chunks",
         keys=("parallel.sixteen-fit",),
-        holds=lambda r: 0.8 < r["parallel.sixteen-fit"].median < 1.15,
+        holds=lambda r: 0.75 < r["parallel.sixteen-fit"].median < 1.15,
     ),
     Claim(
         id="parallel.as-ready",
