@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf import automatic
-from dlperf.automatic import program, xla
+from dlperf.automatic import program, runs, xla
 from dlperf.engine import Engine
 
 SPANS = st.lists(
     st.builds(
-        lambda branch, start, length: program.Span("op", "thread", branch, start, start + length),
+        lambda thread, start, length: program.Span("op", str(thread), 0, start, start + length),
         st.integers(0, 3),
         st.integers(0, 20),
         st.integers(0, 6),
@@ -26,9 +31,59 @@ SPANS = st.lists(
 
 
 @given(SPANS)
-def test_overlapped_counts_the_seconds_of_more_than_one_branch(trace: list[program.Span]) -> None:
-    running = [{s.branch for s in trace if s.start <= t < s.end} for t in range(30)]
-    assert automatic.overlapped(trace) == sum(len(branches) > 1 for branches in running)
+def test_overlapped_counts_the_seconds_of_more_than_one_operation(trace: list[program.Span]) -> None:
+    running = [{s.thread for s in trace if s.start <= t < s.end} for t in range(30)]
+    assert automatic.overlapped(trace) == sum(len(threads) > 1 for threads in running)
+
+
+@dataclass
+class Event:
+    """What `spans` reads of an event of PyTorch's profiler."""
+
+    name: str
+    thread: int
+    time_range: SimpleNamespace
+    cpu_parent: Event | None = None
+
+
+def event(name: str, thread: int, start: float, end: float, parent: Event | None = None) -> Event:
+    return Event(name, thread, SimpleNamespace(start=start, end=end), parent)
+
+
+def test_a_trace_of_two_threads_shows_all_that_overlaps() -> None:
+    both = [event("aten::sort", thread, i, i + 1) for thread in (1, 2) for i in range(program.STEPS)]
+    assert automatic.share(runs.spans(both)) == 1
+    later = [event(e.name, e.thread, e.time_range.start + program.STEPS * (e.thread - 1), 0) for e in both]
+    for e in later:
+        e.time_range.end = e.time_range.start + 1
+    found = runs.spans(later)
+    assert automatic.share(found) == 0
+    assert [s.branch for s in found] == [0] * program.STEPS + [1] * program.STEPS
+
+
+def test_what_an_operator_calls_is_part_of_it() -> None:
+    call = event("Call", 1, 0, 9)
+    sort = event("aten::sort", 1, 2, 8, call)
+    parts = [call, event("graph_0_cpp_fused_add_0", 1, 0, 1, call), sort, event("aten::copy_", 1, 3, 4, sort)]
+    assert [s.name for s in runs.spans(parts)] == ["graph_0_cpp_fused_add_0", "aten::sort"]
+
+
+def test_the_profiler_sees_two_threads_at_once() -> None:
+    x, meet = torch.randn(1_000_000), threading.Barrier(2)
+
+    def sorts() -> None:
+        meet.wait()
+        for _ in range(5):
+            torch.sort(x)
+
+    with runs.profiler() as recorded:
+        helper = threading.Thread(target=sorts)
+        helper.start()
+        sorts()
+        helper.join()
+    trace = [s for s in runs.spans(recorded.events()) if s.name == "aten::sort"]
+    assert len({s.thread for s in trace}) == 2
+    assert automatic.overlapped(trace) > 0
 
 
 def expected(width: int) -> list[str]:
@@ -79,4 +134,14 @@ def test_xla_computes_the_same_and_its_trace_knows_the_branches(width: int) -> N
 
 def test_without_jax_xla_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xla, "find_spec", lambda name: None)
+    assert automatic.in_xla() is None
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('jaxlib is too old')", "numpy = profiler = None"])
+def test_without_a_jax_that_can_be_used_xla_is_not_run(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jax.py").write_text(fault)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(xla, "find_spec", lambda name: name)
     assert automatic.in_xla() is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import mmap
 import sys
 from dataclasses import dataclass
 
@@ -58,13 +61,13 @@ def test_both_orders_have_the_same_steps_and_copy_what_is_computed() -> None:
     assert all(steps.index(("product", i)) < steps.index(("copy", i)) for steps in orders for i in range(4))
 
 
-@pytest.mark.parametrize("devices", [["cpu:0"], ["cpu:0", "cpu:1"]])
+@pytest.mark.parametrize("queues", [1, 2])
 @pytest.mark.parametrize("order", [classic.products_first, classic.in_turn])
 @pytest.mark.parametrize("place", ["copy_new", "copy_kept"])
-def test_copies_are_right_and_follow_their_products(devices: list[str], order: object, place: str) -> None:
+def test_copies_are_right_and_follow_their_products(queues: int, order: object, place: str) -> None:
     results = classic.Results(count=5, n=70, depth=3)
-    with Engine(devices) as engine:
-        trial = classic.run(engine, results, order(5), getattr(results, place))  # type: ignore[operator]
+    with Engine(["cpu:0", "cpu:1"]) as engine:
+        trial = classic.run(engine, results, order(5), getattr(results, place), queues)  # type: ignore[operator]
     ran: dict[str, list[Op]] = {"product": [], "copy": []}
     for op in trial.operations:
         ran[op.name].append(op)
@@ -72,7 +75,8 @@ def test_copies_are_right_and_follow_their_products(devices: list[str], order: o
         torch.testing.assert_close(copy, results.left[i] @ results.right)
         assert ran["copy"][i].start >= ran["product"][i].end
         assert copy is not results.products[i]
-    if len(devices) == 1:
+    assert len({op.device for op in trial.operations}) == queues
+    if queues == 1:
         assert trial.overlap == 0
 
 
@@ -80,10 +84,22 @@ def test_copies_are_right_and_follow_their_products(devices: list[str], order: o
 def test_new_memory_costs_pages_and_kept_memory_does_not() -> None:
     results = classic.Results(count=1)
     steps = [("copy", 0)]
-    with Engine(["cpu"]) as engine:
+    with Engine(["cpu"]) as engine, classic.small_pages():
         new = classic.run(engine, results, steps, results.copy_new)
         kept = classic.run(engine, results, steps, results.copy_kept)
     assert kept.pages < new.pages / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked")
+def test_new_memory_comes_in_small_pages_even_when_huge_ones_are_asked_for() -> None:
+    size, page = 2**26, mmap.PAGESIZE
+    with classic.small_pages(), mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        with contextlib.suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        before = classic._pages()
+        memory[::page] = bytes(size // page)
+        assert classic._pages() - before > size // page / 2
+    assert ctypes.CDLL(None).prctl(42, 0, 0, 0, 0) == 0  # PR_GET_THP_DISABLE
 
 
 def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
@@ -97,6 +113,8 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
     assert "".join(calls) == "ababab"
     assert classic.measured(trials["b"]).samples == (4.0, 6.0)
     assert classic.measured(trials["a"], "pages").unit == "1"
+    assert classic.measured(trials["a"]).environment["device"].startswith("CPU")
+    assert classic.typical([classic.Trial(s, 0, (s,)) for s in (3, 1, 2)]) == (2,)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

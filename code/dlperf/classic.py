@@ -5,8 +5,11 @@ The chapter *Automatic parallelism* tells the story.
 
 from __future__ import annotations
 
+import ctypes
 import resource
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
@@ -102,10 +105,11 @@ def in_turn(count: int) -> list[Step]:
 class Results:
     """``count`` products, each ``(n, n)``, of matrices ``(n, depth)`` and ``(depth, n)``, and memory for their copies.
 
-    A result has more than 32 MiB by default: for so much, the C library asks the system each time.
+    A result has more than 32 MiB by default: for so much, the C library asks the system each time. And of
+    all products these have the least to compute, a column times a row: so copying is not the smaller part.
     """
 
-    def __init__(self, count: int = 6, n: int = 3000, depth: int = 8, device: torch.device | str = "cpu") -> None:
+    def __init__(self, count: int = 6, n: int = 3000, depth: int = 1, device: torch.device | str = "cpu") -> None:
         self.count, self.pinned = count, torch.device(device).type == "cuda"
         self.left = torch.rand(count, n, depth, device=device)
         self.right = torch.rand(depth, n, device=device)
@@ -138,10 +142,25 @@ class Results:
                 getattr(torch._C, "_host_emptyCache", lambda: None)()
 
 
-def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[int], None]) -> Trial:
-    """Returns what the steps took on an engine: products on its first device, copies by ``copy`` on its last.
+@contextmanager
+def small_pages() -> Iterator[None]:
+    """Keeps Linux from giving this process huge pages, of which one costs a single fault for 512 small ones."""
+    process = ctypes.CDLL(None) if sys.platform == "linux" else None
+    before = max(0, process.prctl(42, 0, 0, 0, 0)) if process else 0  # PR_GET_THP_DISABLE
+    if process:
+        process.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
+    try:
+        yield
+    finally:
+        if process:
+            process.prctl(41, before, 0, 0, 0)
 
-    With one device, both wait in one queue. With two, a copy follows its product and nothing else.
+
+def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[int], None], queues: int = 1) -> Trial:
+    """Returns what the steps took on an engine: products on its first device, copies by ``copy`` there or elsewhere.
+
+    With one of ``queues``, both wait in that of the first device. With two, the copies have that of the second: a
+    copy follows its product and nothing else.
     """
     results.forget()
     values = [Variable() for _ in range(results.count)]
@@ -151,7 +170,7 @@ def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[in
         if name == "product":
             ran.append(engine.enqueue(lambda i=i: results.product(i), [], [values[i]], engine.devices[0], name))
         else:
-            ran.append(engine.enqueue(lambda i=i: copy(i), [values[i]], [], engine.devices[-1], name))
+            ran.append(engine.enqueue(lambda i=i: copy(i), [values[i]], [], engine.devices[queues - 1], name))
     engine.waitall()
     return Trial(perf_counter() - start, _pages() - pages, ran)
 
@@ -201,10 +220,15 @@ def alternate(variants: dict[str, Callable[[], Trial]], repeats: int) -> dict[st
     return trials
 
 
-def measured(trials: Sequence[Trial], what: str = "seconds") -> Measurement:
-    """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials."""
+def measured(trials: Sequence[Trial], what: str = "seconds", device: torch.device | str = "cpu") -> Measurement:
+    """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``."""
     unit = "s" if what in ("seconds", "overlap") else "1"
-    return Measurement(tuple(getattr(trial, what) for trial in trials), unit, what, environment=environment())
+    return Measurement(tuple(getattr(trial, what) for trial in trials), unit, what, environment=environment(device))
+
+
+def typical(trials: Sequence[Trial]) -> Sequence[Any]:
+    """Returns the operations of the trial whose time is the median."""
+    return sorted(trials, key=lambda trial: trial.seconds)[len(trials) // 2].operations
 
 
 def _pages() -> int:

@@ -8,7 +8,7 @@ The chapter *Automatic parallelism* tells the story.
 """
 
 from dlperf.automatic.program import Seen, Span, branch, branches, draw, overlapped, share
-from dlperf.automatic.runs import generated, in_engine, in_pytorch
+from dlperf.automatic.runs import compiled, generated, in_engine, in_pytorch
 from dlperf.automatic.xla import in_xla
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Span",
     "branch",
     "branches",
+    "compiled",
     "draw",
     "generated",
     "in_engine",

@@ -101,18 +101,18 @@ def in_turn(alone: Call, together: Call, repeats: int) -> tuple[Measurement, Mea
 
 
 def overlapped(trace: Iterable[Span]) -> float:
-    """Returns the seconds during which operations of more than one branch were running."""
-    running: dict[int, int] = {}
+    """Returns the seconds during which more than one operation was running; what a thread nests counts once."""
+    running: dict[str, int] = {}
     both = before = 0.0
-    for now, step, branch in sorted((t, d, s.branch) for s in trace for t, d in ((s.start, 1), (s.end, -1))):
+    for now, step, thread in sorted((t, d, s.thread) for s in trace for t, d in ((s.start, 1), (s.end, -1))):
         both += (now - before) * (sum(map(bool, running.values())) > 1)
-        running[branch] = running.get(branch, 0) + step
+        running[thread] = running.get(thread, 0) + step
         before = now
     return both
 
 
 def share(trace: Sequence[Span]) -> float:
-    """Returns which share of the trace's time operations of more than one branch were running."""
+    """Returns which share of the trace's time more than one operation was running."""
     return overlapped(trace) / (max(s.end for s in trace) - min(s.start for s in trace))
 
 

@@ -4,59 +4,88 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, _ExperimentalConfig, profile
 
 from dlperf.automatic.program import STEPS, Seen, Span, branch, branches, digest, in_turn, numbers, scramble, sort
+from dlperf.environment import compiler
+
+Program = Callable[..., Any]
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
 
 
-def in_pytorch(compiled: bool = False, repeats: int = 15) -> Seen:
-    """Returns what PyTorch does with one thread for each operator: line by line, or compiled as one function."""
+def in_pytorch(one: Program = branch, both: Program = branches, repeats: int = 15) -> Seen:
+    """Returns what PyTorch does with one thread for each operator, given a branch and two of them: line by line."""
     inputs = numbers()
-    one, both = (torch.compile(branch), torch.compile(branches)) if compiled else (branch, branches)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         measured = in_turn(lambda: one(inputs[0]), lambda: both(*inputs), repeats)
-        everyone = _ExperimentalConfig(profile_all_threads=True)  # else it sees the one that started it
-        with profile(activities=[ProfilerActivity.CPU], experimental_config=everyone) as recorded:
+        with profiler() as recorded:
             results = both(*inputs)
     finally:
         torch.set_num_threads(threads)
-    return Seen(*measured, _spans(recorded.events()), [digest(result.numpy()) for result in results])
+    return Seen(*measured, spans(recorded.events()), [digest(result.numpy()) for result in results])
 
 
-def _spans(events: Iterable[Any]) -> list[Span]:
-    """Returns the outermost operators; what began before the last sort of the first branch ended is of this branch."""
+def compiled(repeats: int = 15) -> Seen | None:
+    """Returns the same with both compiled by `torch.compile`; None where it cannot compile.
+
+    Then there is no C++ compiler, or it does not find what it needs, such as Python's headers.
+    """
+    if compiler() is None:
+        return None
+    from torch._dynamo.exc import BackendCompilerFailed  # part of the compiler, which takes seconds to import
+
+    named: dict[str, Any] = {"cpp.enable_kernel_profile": True}  # so that a trace shows generated loops, on Linux
+    try:
+        return in_pytorch(torch.compile(branch, options=named), torch.compile(branches, options=named), repeats)
+    except BackendCompilerFailed:
+        return None
+
+
+def profiler() -> profile:
+    """Returns a profiler of what runs on the CPU in any thread; otherwise it sees the thread that started it."""
+    everyone = _ExperimentalConfig(profile_all_threads=True)
+    return profile(activities=[ProfilerActivity.CPU], experimental_config=everyone)
+
+
+def spans(events: Iterable[Any]) -> list[Span]:
+    """Returns the outermost operators and compiled loops, coloured in their order: a branch ends with a sort."""
+
+    def counts(event: Any) -> bool:
+        return event.name.startswith("aten::") or "cpp_fused" in event.name
 
     def inside(event: Any) -> bool:
-        return event is not None and (event.name.startswith("aten::") or inside(event.cpu_parent))
+        return event is not None and (counts(event) or inside(event.cpu_parent))
 
-    outer = sorted(
-        (e for e in events if e.name.startswith("aten::") and not inside(e.cpu_parent)),
-        key=lambda e: e.time_range.start,
-    )
-    turn = [e for e in outer if e.name == "aten::sort"][STEPS - 1].time_range.end
-    return [
-        Span(e.name, str(e.thread), int(e.time_range.start >= turn), e.time_range.start / 1e6, e.time_range.end / 1e6)
-        for e in outer
-    ]
+    outer = sorted((e for e in events if counts(e) and not inside(e.cpu_parent)), key=lambda e: e.time_range.start)
+    sorts, found = 0, []
+    for e in outer:
+        found.append(Span(e.name, str(e.thread), sorts // STEPS, e.time_range.start / 1e6, e.time_range.end / 1e6))
+        sorts += e.name == "aten::sort"
+    return found
 
 
 def generated() -> list[str]:
     """Returns the calls in the function that `torch.compile` generates for two branches, in their order.
 
-    And the lines in which the memory of one value becomes another's.
+    And the lines in which the memory of one value becomes another's. None of them where it cannot compile.
     """
-    from torch._inductor.utils import run_and_get_code  # part of the compiler, which takes seconds to import
+    if compiler() is None:
+        return []
+    from torch._dynamo.exc import BackendCompilerFailed
+    from torch._inductor.utils import run_and_get_code
 
     torch.compiler.reset()
-    _, (source, *_) = run_and_get_code(torch.compile(branches), *numbers())
+    try:
+        _, (source, *_) = run_and_get_code(torch.compile(branches), *numbers())
+    except BackendCompilerFailed:
+        return []
     body = source[source.rindex("def call(") :]
     return re.findall(r"^ +(cpp_fused.*|buf\d+ = (?:torch\.ops.*|buf\d+(?=; del)))", body, re.MULTILINE)
 

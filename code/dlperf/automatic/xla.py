@@ -20,7 +20,7 @@ from dlperf.measurement import Measurement
 
 
 def in_xla(width: int = 2, repeats: int = 15) -> Seen | None:
-    """Returns what XLA does on the CPU with so many branches in one function of JAX; None where there is no JAX.
+    """Returns what XLA does on the CPU with so many branches in one function of JAX; None where none can be used.
 
     It runs in a process of its own, since its threads would share the cores with ours.
     """
@@ -32,14 +32,20 @@ def in_xla(width: int = 2, repeats: int = 15) -> Seen | None:
     if done.returncode:
         raise RuntimeError(f"JAX failed in its process: {done.stderr.strip()[-2000:]}")
     found = json.loads(done.stdout.splitlines()[-1])
+    if found is None:
+        return None
     alone, together, busy = (Measurement.from_json(found[key]) for key in ("alone", "together", "busy"))
     return Seen(alone, together, busy, [Span(**span) for span in found["trace"]], found["digests"])
 
 
 def here_in_xla(width: int, repeats: int) -> str:
     """Returns the same as JSON, measured in this process, in which nothing else should run."""
-    import jax
-    from jax import numpy as jnp
+    try:
+        import jax
+        from jax import numpy as jnp
+        from jax.profiler import ProfileData
+    except (ImportError, AttributeError, RuntimeError):  # too old, or its parts do not go together
+        return json.dumps(None)
 
     def chain(x: Any) -> Any:
         for _ in range(STEPS):
@@ -57,7 +63,7 @@ def here_in_xla(width: int, repeats: int) -> str:
         with jax.profiler.trace(folder):
             results = ready(all_of_them(*inputs))
         (file,) = Path(folder).rglob("*.xplane.pb")
-        trace = _spans(jax.profiler.ProfileData.from_file(str(file)), all_of_them.as_text() or "")
+        trace = _spans(ProfileData.from_file(str(file)), all_of_them.as_text() or "")
     found: dict[str, Any] = {k: m.to_json() for k, m in zip(("alone", "together", "busy"), measured, strict=True)}
     found |= {"trace": [asdict(span) for span in trace], "digests": [digest(np.asarray(r)) for r in results]}
     return json.dumps(found)
