@@ -52,6 +52,7 @@ CLAIMS: tuple[Claim, ...] = (
         id="parallel.bound-broken",
         keys=("parallel.bound-broken",),
         holds=lambda r: r["parallel.bound-broken"].median < 1,
+        needs=("linux",),
     ),
     Claim(
         id="parallel.bound-one-queue",
