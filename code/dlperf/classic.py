@@ -105,11 +105,11 @@ def in_turn(count: int) -> list[Step]:
 class Results:
     """``count`` products, each ``(n, n)``, of matrices ``(n, depth)`` and ``(depth, n)``, and memory for their copies.
 
-    A result has more than 32 MiB by default: for so much, the C library asks the system each time. And of
-    all products these have the least to compute, a column times a row: so copying is not the smaller part.
+    A result has more than 32 MiB by default: for so much, the C library asks the system each time. And there is
+    little to compute: all products should take less time than the copies into new memory.
     """
 
-    def __init__(self, count: int = 6, n: int = 3000, depth: int = 1, device: torch.device | str = "cpu") -> None:
+    def __init__(self, count: int = 6, n: int = 3000, depth: int = 2, device: torch.device | str = "cpu") -> None:
         self.count, self.pinned = count, torch.device(device).type == "cuda"
         self.left = torch.rand(count, n, depth, device=device)
         self.right = torch.rand(depth, n, device=device)
