@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -51,10 +52,24 @@ def test_ideal_and_rest_are_shares() -> None:
         found = together.alone_and_together(engine, todo, repeats=3)
     assert {k: (m.unit, len(m.samples)) for k, m in found.items()} == {
         **dict.fromkeys(("cpu:0", "cpu:1", "together"), ("s", 3)),
-        **dict.fromkeys(("ideal", "stretch", "rest"), ("1", 3)),
+        **dict.fromkeys(("ideal", "stretch", "rest", "explained", "at once"), ("1", 3)),
     }
+    assert all(0 <= share <= 1 for share in found["at once"].samples)
     assert all(0.5 <= share < 1 for share in found["ideal"].samples)
     assert all(0 <= share < 1 for share in found["rest"].samples)
+
+
+class Span(NamedTuple):
+    device: str
+    start: float
+    end: float
+
+
+def test_at_once_counts_what_all_devices_share() -> None:
+    a, b = [Span("a", 0, 2), Span("a", 3, 5)], [Span("b", 1, 4), Span("b", 4.5, 6)]
+    assert together.at_once([*a, *b]) == pytest.approx(1 + 1 + 0.5)
+    assert together.at_once([Span("a", 0, 1), Span("b", 1, 2)]) == 0
+    assert together.at_once([*a, *b, Span("c", 1.5, 3.5)]) == pytest.approx(0.5 + 0.5)
 
 
 def test_products_and_batched_agree() -> None:

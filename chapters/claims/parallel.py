@@ -12,8 +12,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.two-devices",
-        keys=("parallel.together",),
-        holds=lambda r: r["parallel.together"].median < 0.75,
+        keys=("parallel.at-once",),
+        holds=lambda r: r["parallel.at-once"].median > 0.75,
         needs=("cores>=2",),
     ),
     Claim(
@@ -25,18 +25,19 @@ CLAIMS: tuple[Claim, ...] = (
         id="parallel.small-products",
         keys=("parallel.gain-small",),
         holds=lambda r: r["parallel.gain-small"].median > 1.1,
-        needs=("cores>=2",),
+        needs=("linux", "cores>=2"),
     ),
     Claim(
         id="parallel.large-products",
         keys=("parallel.gain-large", "parallel.gain-small"),
         holds=lambda r: r["parallel.gain-large"].median < min(1.1, r["parallel.gain-small"].median),
+        needs=("linux", "cores>=2"),
     ),
     Claim(
         id="parallel.crossover",
         keys=("parallel.crossover", "parallel.crossover-predicted"),
         holds=lambda r: 0.5 < r["parallel.crossover-predicted"] / r["parallel.crossover"] < 2,
-        needs=("cores>=2",),
+        needs=("linux", "cores>=2"),
     ),
     Claim(
         id="parallel.rule",
@@ -77,18 +78,21 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.pipeline",
-        keys=("parallel.pipeline-bound", "parallel.in-turn-bound"),
-        holds=lambda r: r["parallel.pipeline-bound"].median < 1.3 and r["parallel.in-turn-bound"].median > 1.6,
+        keys=("parallel.pipeline-bound", "parallel.pipeline-speedup"),
+        holds=lambda r: r["parallel.pipeline-bound"].median < 1.5 and r["parallel.pipeline-speedup"].median > 1.25,
+        needs=("cores>=2",),
     ),
     Claim(
         id="parallel.chunks",
-        keys=("parallel.sixteen-fit",),
-        holds=lambda r: 0.75 < r["parallel.sixteen-fit"].median < 1.15,
+        keys=("parallel.slower-fit",),
+        holds=lambda r: 0.85 < r["parallel.slower-fit"].median < 1.1,
+        needs=("cores>=2",),
     ),
     Claim(
         id="parallel.as-ready",
         keys=("parallel.as-ready-gain",),
         holds=lambda r: r["parallel.as-ready-gain"].median > 1.15,
+        needs=("cores>=2",),
     ),
     Claim(
         id="parallel.same-gradient",
@@ -101,6 +105,7 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: all(
             0.75 < r[f"parallel.step-{way}-fit"].median < 1.15 for way in ("at-the-end", "as-ready", "ddp")
         ),
+        needs=("cores>=2",),
     ),
     Claim(
         id="parallel.today-eager",

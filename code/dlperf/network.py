@@ -37,8 +37,8 @@ class Unavailable(RuntimeError):
 class Network(AbstractContextManager):
     """So many ``hosts`` at a switch, each by a full-duplex link of ``rate`` B/s; a context manager.
 
-    Host ``i`` is a Python process with the address ``10.0.0.(i + 1)`` and one thread, on a core of its own if
-    there are enough. Raises `Unavailable` where the system makes no namespaces.
+    Host ``i`` is a Python process with the address ``10.0.0.(i + 1)``. It computes with one thread; for this and the
+    threads that send it has its share of the cores. Raises `Unavailable` where the system makes no namespaces.
     """
 
     def __init__(self, hosts: int = 2, rate: float = GIGABIT) -> None:
@@ -137,7 +137,8 @@ def _switch(rate: int, handed: list[int]) -> None:
         ip.link("set", index=bridge, state="up")
         hosts = []
         for i, pipe in enumerate(handed):
-            host = _start([], [sys.executable, "-m", "dlperf.network", "host", str(rate), str(i), str(pipe)], [pipe])
+            arguments = map(str, ("host", rate, i, len(handed), pipe))
+            host = _start([], [sys.executable, "-m", "dlperf.network", *arguments], [pipe])
             assert host.stdin
             assert host.stdout
             hosts.append(host)
@@ -166,7 +167,7 @@ def _limit(ip: Any, interface: int, rate: int) -> None:
     ip.tc("add", "tbf", interface, 0x10000, rate=rate, burst=packet * 3 // 2, latency=20_000)
 
 
-def _host(rate: int, rank: int, fileno: int) -> None:
+def _host(rate: int, rank: int, hosts: int, fileno: int) -> None:
     """Takes an address, then calls what comes over the pipe until it is closed."""
     from pyroute2 import IPRoute
 
@@ -180,7 +181,7 @@ def _host(rate: int, rank: int, fileno: int) -> None:
         _limit(ip, interface, rate)
     free = places()
     if free:
-        os.sched_setaffinity(0, free[rank % len(free) :][:1])
+        os.sched_setaffinity(0, free[rank % len(free) :: hosts])
     pipe = Connection(fileno)
     pipe.send_bytes(b"up")
     with suppress(EOFError):

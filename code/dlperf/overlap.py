@@ -66,9 +66,9 @@ class Product:
 
     def operands(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Returns both factors and memory for the result; the first and the last cut into chunks."""
-        generator = torch.Generator().manual_seed(0)
-        x = torch.randn(self.rows, self.inner, generator=generator).to(device)
-        w = torch.randn(self.inner, self.columns, generator=generator).to(device)
+        generator = torch.Generator(device).manual_seed(0)
+        x = torch.randn(self.rows, self.inner, generator=generator, device=device)
+        w = torch.randn(self.inner, self.columns, generator=generator, device=device)
         y = torch.empty(self.rows, self.columns, device=device)
         cut = lambda t: t.view(self.chunks, self.rows // self.chunks, -1)
         return cut(x), w, cut(y)
@@ -205,7 +205,7 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
 
 
 def sweep(
-    run: Callable[[Product, str], Trial], works: Sequence[Product], repeats: int = 7
+    run: Callable[[Product, str], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
@@ -224,7 +224,7 @@ def sweep(
             row |= {"slower fit": predict(beside, sending, work.chunks) / both}
             row |= {"bound": both / max(alone, sending), "share": both / (alone + sending)}
             taken.extend([row] * (turn > 0))  # the first one warms up
-    env, times = environment(), ("compute", "transfer", "pipeline")
+    env, times = environment(device), ("compute", "transfer", "pipeline")
     return [
         {k: Measurement(tuple(r[k] for r in taken), "s" if k in times else "1", k, 1, env) for k in taken[0]}
         for taken in rows

@@ -14,15 +14,16 @@ import torch.distributed as dist
 from dlperf.network import process_group
 
 
-def relay(rank: int, chunks: int, layers: int, rows: int = 1024, width: int = 1024) -> float:
+def relay(rank: int, chunks: int, layers: int, rows: int = 1024, width: int = 1024, device: str = "cpu") -> float:
     """Returns the seconds until host 1 has back what host 0 made of its ``(rows, width)`` examples, in chunks.
 
-    Host 0 multiplies each chunk by ``layers`` matrices of ``(width, width)`` once it has come, and sends it back
-    at once. A link carries both directions at the same time. With one chunk nothing overlaps.
+    Host 0 multiplies each chunk by ``layers`` matrices of ``(width, width)`` on ``device`` once it has come, and sends
+    it back at once; copies to and from a GPU are waited for. A link carries both directions at the same time. With
+    one chunk nothing overlaps.
     """
     process_group(rank, 2)
     x = torch.ones(chunks, rows // chunks, width)
-    y, w = torch.ones_like(x), torch.full((width, width), 1 / width)
+    y, w = torch.ones_like(x), torch.full((width, width), 1 / width, device=device)
     moves: list[Any] = []
     dist.barrier()
     start = perf_counter()
@@ -33,7 +34,7 @@ def relay(rank: int, chunks: int, layers: int, rows: int = 1024, width: int = 10
         coming: list[Any] = [dist.irecv(x[i], 1, tag=i) for i in range(chunks)]
         for i in range(chunks):
             coming[i].wait()
-            h = x[i]
+            h = x[i].to(device)
             for _ in range(layers):
                 h = h @ w
             y[i] = h

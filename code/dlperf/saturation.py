@@ -126,13 +126,15 @@ def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
     return program
 
 
-def in_turn(programs: Mapping[str, Program], calls: int, repeats: int) -> dict[str, Measurement]:
+def in_turn(
+    programs: Mapping[str, Program], calls: int, repeats: int, device: torch.device | str = "cpu"
+) -> dict[str, Measurement]:
     """Returns the seconds per call of programs of so many ``calls``, taken alternately; the first turn is left out."""
     samples: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(repeats + 1):
         for name, program in programs.items():
             samples[name].append(program() / calls)
-    env = environment()
+    env = environment(device)
     return {name: Measurement(tuple(times[1:]), "s", name, calls, env) for name, times in samples.items()}
 
 
@@ -221,4 +223,5 @@ def against_streams(
             graph.replay()
             synchronize(device)
 
-        return in_turn({name: clocked(partial(replay, graph)) for name, graph in graphs.items()}, len(a), repeats)
+        replays = {name: clocked(partial(replay, graph)) for name, graph in graphs.items()}
+        return in_turn(replays, len(a), repeats, device)
