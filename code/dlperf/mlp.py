@@ -68,5 +68,5 @@ def train_step(
         g2 = engine.call(gradient, h, delta, name="grad 2").to(host)
         g1 = engine.call(gradient, own, engine.call(back, delta, v2, h), inputs, name="grad 1").to(host)
         found.append((g1, g2))
-    for w, gathered, name in zip((w1, w2), zip(*found, strict=True), ("update 1", "update 2"), strict=True):
+    for w, gathered, name in zip((w1, w2), zip(*found, strict=True), ("apply 1", "apply 2"), strict=True):
         engine.update(descend, w, rate, *gathered, name=name)

@@ -29,8 +29,8 @@ NAMES = """
 Python Linux Debian Ubuntu Markdown Sphinx Jupyter Matplotlib Numba Triton Inductor Dynamo Chromium Amdahl Gustafson
 Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford Tukey Intel Xeon Core Apple Ampere
 Karp Flatt numpy torch Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
-cuda float int bool true false None English JavaScript CC BY MIT glibc
-ones mul add matmul copy loss item waitall asnumpy
+cuda float int bool true false None English JavaScript CC BY MIT glibc Graham
+ones mul add matmul copy loss item waitall asnumpy split layer grad back apply product
 eager reduce overhead autotune dynamic True False if Bekman
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that a Chinese page may show as they are, besides what has capitals inside (GPU, NumPy).
