@@ -108,11 +108,17 @@ def test_the_four_ways_are_measured_and_threads_are_as_before() -> None:
     before = torch.get_num_threads()
     with saturation.workers(2) as crew:
         found = saturation.against_workers(crew, 16, repeats=3, seconds=0.0005)
+        ran = saturation.spans(crew, 16, 8)
     assert {name: len(m.samples) for name, m in found.items()} == dict.fromkeys(
         ("in turn", "batched", "alone", "workers"), 3
     )
     assert len(saturation.split_cost(2, repeats=3, calls=2).samples) == 3
     assert torch.get_num_threads() == before
+    assert {name: len(own) for name, own in ran.items()} == {"in turn": 8, "worker 1": 4, "worker 2": 4}
+    for own in ran.values():
+        moments = [moment for span in own for moment in span]
+        assert moments == sorted(moments)
+        assert moments[0] >= 0
 
 
 def test_the_gain_is_the_ratio_of_both_times() -> None:

@@ -27,6 +27,9 @@ Program = Callable[[], float]
 LEAD = 0.005
 """So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
 
+Span = tuple[float, float]
+"""When something began and ended, in seconds."""
+
 BYTES = 2**23
 """So much memory, in bytes, do the products of a batch take, unless there would be too few of them."""
 
@@ -43,6 +46,16 @@ def products(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
     for _ in range(rounds):
         for x, y in pairs:
             torch.mm(x, x, out=y)
+
+
+def watched(a: torch.Tensor, out: torch.Tensor) -> list[Span]:
+    """Squares each matrix of ``a`` once; returns when each product began and ended, by `time.perf_counter`."""
+    spans = []
+    for x, y in zip(a.unbind(), out.unbind(), strict=True):
+        start = perf_counter()
+        torch.mm(x, x, out=y)
+        spans.append((start, perf_counter()))
+    return spans
 
 
 def batched(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
@@ -72,8 +85,11 @@ def _serve(pipe: Connection, core: int | None) -> None:
             a, out = batch(n, number)
         while perf_counter() < begin:
             pass
-        products(a, out, rounds)
-        pipe.send(perf_counter())
+        if rounds:
+            products(a, out, rounds)
+            pipe.send(perf_counter())
+        else:
+            pipe.send([(start - begin, end - begin) for start, end in watched(a, out)])
 
 
 class Workers:
@@ -87,10 +103,20 @@ class Workers:
 
         They count from the moment at which all workers are to begin until the last is done.
         """
+        begin = self._order(n, number, rounds)
+        return max(pipe.recv() for pipe in self.pipes) - begin
+
+    def watched(self, n: int, number: int) -> list[list[Span]]:
+        """Returns when each of ``number`` products ran, for each worker, in seconds from their common beginning."""
+        self.products(n, number, 3)  # warms up
+        self._order(n, number, rounds=0)
+        return [pipe.recv() for pipe in self.pipes]
+
+    def _order(self, n: int, number: int, rounds: int) -> float:
         begin = perf_counter() + LEAD  # this clock is the same in all processes
         for pipe in self.pipes:
             pipe.send((n, number // len(self.pipes), rounds, begin))
-        return max(pipe.recv() for pipe in self.pipes) - begin
+        return begin
 
 
 @contextmanager
@@ -156,6 +182,21 @@ def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.
     found = in_turn(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
+
+
+def spans(crew: Workers, n: int, number: int) -> dict[str, list[Span]]:
+    """Returns when each of ``number`` products ran, in seconds from the first: ``in turn``, and on each worker.
+
+    In turn each product has as many threads as there are workers.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(len(crew.pipes))
+    a, out = batch(n, number)
+    products(a, out, 3)  # warms up
+    seen = watched(a, out)
+    torch.set_num_threads(before)
+    shared = {f"worker {i}": own for i, own in enumerate(crew.watched(n, number), 1)}
+    return {"in turn": [(start - seen[0][0], end - seen[0][0]) for start, end in seen], **shared}
 
 
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
