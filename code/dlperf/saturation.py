@@ -184,19 +184,25 @@ def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.
     return found
 
 
-def spans(crew: Workers, n: int, number: int) -> dict[str, list[Span]]:
+def spans(crew: Workers, n: int, number: int, repeats: int = 9) -> dict[str, list[Span]]:
     """Returns when each of ``number`` products ran, in seconds from the first: ``in turn``, and on each worker.
 
-    In turn each product has as many threads as there are workers.
+    In turn each product has as many threads as there are workers. Of several runs of each, that of median length.
     """
     before = torch.get_num_threads()
-    torch.set_num_threads(len(crew.pipes))
     a, out = batch(n, number)
-    products(a, out, 3)  # warms up
-    seen = watched(a, out)
+    alone, shared = [], []
+    for _ in range(repeats):
+        torch.set_num_threads(len(crew.pipes))
+        products(a, out, 3)  # warms up
+        seen = watched(a, out)
+        alone.append([[(start - seen[0][0], end - seen[0][0]) for start, end in seen]])
+        shared.append(crew.watched(n, number))
     torch.set_num_threads(before)
-    shared = {f"worker {i}": own for i, own in enumerate(crew.watched(n, number), 1)}
-    return {"in turn": [(start - seen[0][0], end - seen[0][0]) for start, end in seen], **shared}
+    ((one,), many) = (
+        sorted(runs, key=lambda run: max(own[-1][1] for own in run))[repeats // 2] for runs in (alone, shared)
+    )
+    return {"in turn": one, **{f"worker {i}": own for i, own in enumerate(many, 1)}}
 
 
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
