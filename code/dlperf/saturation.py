@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,13 @@ def products(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
 
 
 def watched(a: torch.Tensor, out: torch.Tensor) -> list[Span]:
-    """Squares each matrix of ``a`` once; returns when each product began and ended, by `time.perf_counter`."""
-    spans = []
-    for x, y in zip(a.unbind(), out.unbind(), strict=True):
+    """Squares each matrix of ``a`` once; returns when each product began and ended, in seconds from the first."""
+    spans, pairs = [], list(zip(a.unbind(), out.unbind(), strict=True))
+    zero = perf_counter()
+    for x, y in pairs:
         start = perf_counter()
         torch.mm(x, x, out=y)
-        spans.append((start, perf_counter()))
+        spans.append((start - zero, perf_counter() - zero))
     return spans
 
 
@@ -89,7 +90,8 @@ def _serve(pipe: Connection, core: int | None) -> None:
             products(a, out, rounds)
             pipe.send(perf_counter())
         else:
-            pipe.send([(start - begin, end - begin) for start, end in watched(a, out)])
+            watched(a, out)  # warms up
+            pipe.send(watched(a, out))
 
 
 class Workers:
@@ -107,8 +109,7 @@ class Workers:
         return max(pipe.recv() for pipe in self.pipes) - begin
 
     def watched(self, n: int, number: int) -> list[list[Span]]:
-        """Returns when each of ``number`` products ran, for each worker, in seconds from their common beginning."""
-        self.products(n, number, 3)  # warms up
+        """Returns when each of ``number`` products ran, for each worker, in seconds from its own first."""
         self._order(n, number, rounds=0)
         return [pipe.recv() for pipe in self.pipes]
 
@@ -195,8 +196,8 @@ def spans(crew: Workers, n: int, number: int, repeats: int = 9) -> dict[str, lis
     for _ in range(repeats):
         torch.set_num_threads(len(crew.pipes))
         products(a, out, 3)  # warms up
-        seen = watched(a, out)
-        alone.append([[(start - seen[0][0], end - seen[0][0]) for start, end in seen]])
+        alone.append([watched(a, out)])
+        sleep(0.2)  # an idle helper of PyTorch's spins for a while, on a core that a worker needs
         shared.append(crew.watched(n, number))
     torch.set_num_threads(before)
     ((one,), many) = (
