@@ -48,8 +48,8 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
     width = re.search(r'width="([\d.]+)pt"', svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    smallest = min(map(float, re.findall(r"font: [^;\"]*?([\d.]+)px", svg)), default=9)
-    scale = max(4 / 3, 9.2 / smallest)  # pixels to a point: more where a label would be too small to read
+    sizes = re.findall(r'<text[^>]*style="[^"]*?font(?:-size)?: ([\d.]+)px', svg)
+    scale = max(4 / 3, 12.1 / min(map(float, sizes), default=12))  # px to a pt; a phone shows three quarters of it
     style = f"--dl-width:{float(width[1]) * scale:.0f}px;max-width:var(--dl-width)" if width else ""
     svg = svg.replace("<svg", f'<svg role="img" style="{style}"', 1)
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:6] + "-"
