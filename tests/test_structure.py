@@ -46,22 +46,33 @@ def test_the_spine_imports_no_subject(module: str) -> None:
 def test_a_page_that_imports_a_package_reaches_all_of_it(package: str) -> None:
     """So a page is stale when any of its modules changed: their imports are absolute, as `imported` needs them."""
     modules, _ = reached({f"dlperf.{package}"})
-    assert {f"dlperf.{module}" for module in MODULES if module.partition(".")[0] == package} <= modules.keys()
+    mine = {module for module in MODULES if module.partition(".")[0] == package and not module.endswith("__main__")}
+    assert {f"dlperf.{module}" for module in mine} <= modules.keys()
 
 
 def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:
-    """Everything is imported in an interpreter that refuses all that only the build or the tests install."""
+    """Everything is imported in an interpreter that refuses all that only the build or the tests install.
+
+    But for `dlperf.hardware`, which says what it lacks and how to get it.
+    """
+    plain = [module for module in MODULES if module.partition(".")[0] != "hardware"]
     code = f"""
 import importlib, importlib.abc, sys
 REFUSED = {{"IPython", "ipykernel", "nbformat", "nbclient", "sphinx", "myst_nb", "babel", "bs4", "yaml", "pytest"}}
-REFUSED |= {{"jax", "pyroute2"}}  # single experiments use them, where they are installed
+REFUSED |= {{"jax", "pyroute2", "numba", "psutil", "tqdm", "cramjam"}}  # experiments use them, where they are installed
 class Refuse(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in REFUSED:
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Refuse())
-for name in {MODULES!r}:
+for name in {plain!r}:
     importlib.import_module("dlperf." + name)
+try:
+    import dlperf.hardware
+except ImportError as error:
+    assert "dlperf[hardware]" in str(error), error
+else:
+    raise AssertionError("dlperf.hardware was imported without Numba")
 from dlperf.records import record
 record("page.key", 1.5)
 """
