@@ -1,4 +1,4 @@
-"""What prose may say of records: {machines}, {claim}, {claims}, {environments}, {machine}, {given}."""
+"""What prose may say of records: {machines}, {claim}, {claims}, {environments} and the roles at the end."""
 
 from __future__ import annotations
 
@@ -340,6 +340,39 @@ class MachineRole(SphinxRole, Recording):
         return [identifier(words)], []
 
 
+class HereRole(SphinxRole, Recording):
+    """``{here}`page.key` ``: what this edition's machine measured, with its spread, or a dash; never borrowed."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        return self.shown([m for m in self.machines if m.name == site.state(self.env.app).edition]), []
+
+    def shown(self, machines: Sequence[Machine]) -> list[nodes.Node]:
+        """Returns the record of each of ``machines`` that has it, a line each; a dash if none does."""
+        known = {key for machine in self.machines for key in machine.records}
+        if self.text not in known and "gpu-" not in self.text:  # some only a GPU measures
+            logger.warning("{%s}: no machine has a record %r", self.name, self.text, location=self.get_location())
+        found: list[nodes.Node] = []
+        for machine in machines:
+            if self.text in machine.records:
+                found += [nodes.raw("", "<br>", format="html")] * bool(found)
+                found += [*self.label(machine), *self.quantity(machine, self.text)]
+        return found or [nodes.Text("–")]
+
+    def label(self, machine: Machine) -> list[nodes.Node]:
+        """Returns what stands before a value: nothing, for the page says whose it is."""
+        return []
+
+
+class RecordedRole(HereRole):
+    """``{recorded}`page.key` ``: what each named machine measured, after its name, or a dash."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        return self.shown([m for m in self.machines if m.name != HERE]), []
+
+    def label(self, machine: Machine) -> list[nodes.Node]:
+        return [identifier(machine.name), nodes.Text(self.sign(":"))]
+
+
 class GivenRole(SphinxRole):
     """``{given}`95 %` ``: a number that we chose, which nobody measured."""
 
@@ -369,6 +402,8 @@ def setup(app: Sphinx) -> None:
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("environments", EnvironmentsDirective)
     app.add_role("machine", MachineRole())
+    app.add_role("here", HereRole())
+    app.add_role("recorded", RecordedRole())
     app.add_role("given", GivenRole())
     app.connect("env-before-read-docs", lambda app, env, names: _prepare(app, env))
     app.connect("env-purge-doc", _prepare)

@@ -30,6 +30,8 @@ SAME_ROLES = {
     "doc",
     "prf:ref",
     "given",
+    "here",
+    "recorded",
 }
 """Roles whose content may not differ; of {given}, only the digits count, for its unit may be a word."""
 

@@ -11,7 +11,31 @@ try:
 except ImportError as error:
     raise ImportError(f"dlperf.hardware lacks a package ({error}); pip install 'dlperf[hardware]' brings it") from None
 
-from dlperf.hardware import probe, threads, trusted
+from dlperf.hardware import (
+    accelerator,
+    compression,
+    diagram,
+    inventory,
+    probe,
+    siblings,
+    survey,
+    systolic,
+    threads,
+    trusted,
+)
 from dlperf.hardware.probe import Probe, Unknown
 
-__all__ = ["Probe", "Unknown", "probe", "threads", "trusted"]
+__all__ = [
+    "Probe",
+    "Unknown",
+    "accelerator",
+    "compression",
+    "diagram",
+    "inventory",
+    "probe",
+    "siblings",
+    "survey",
+    "systolic",
+    "threads",
+    "trusted",
+]

@@ -1,0 +1,122 @@
+"""What a device that multiplies matrices can do: products by type and size, its memory, its launches, its bus.
+
+Everything here runs on a CPU too, except what needs a bus to cross. The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from dlperf.device import try_gpu
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.measurement import Measurement
+from dlperf.timing import compare, measure
+
+H200 = {"float32": 67e12, "tf32": 495e12, "bfloat16": 990e12, "float8": 1979e12, "memory": 4.8e12}
+"""FLOP/s of dense products and B/s of memory by the data sheet of NVIDIA's H200 SXM, halved where it counts zeros."""
+
+
+def product(n: int, dtype: torch.dtype, device: torch.device | str) -> Callable[[], Any]:
+    """Returns a function that multiplies two matrices of ``n`` rows and columns into memory kept for it."""
+    a = torch.randn(n, n, device=device).to(dtype)
+    b = torch.randn(n, n, device=device).to(dtype)
+    out = torch.empty(n, n, dtype=dtype, device=device)
+    return partial(torch.mm, a, b, out=out)
+
+
+def products(
+    sizes: Sequence[int], dtypes: Sequence[torch.dtype], device: torch.device | str, repeats: int = 9
+) -> dict[tuple[torch.dtype, int], Measurement]:
+    """Returns FLOP/s by type and number of rows; the types alternate at each size."""
+    found: dict[tuple[torch.dtype, int], Measurement] = {}
+    for n in sizes:
+        times = compare({str(d): product(n, d, device) for d in dtypes}, repeats=repeats, max_seconds=5, device=device)
+        found |= {(d, n): times[str(d)].per_second(2 * n**3, "FLOP") for d in dtypes}
+    return found
+
+
+def copies(sizes: Sequence[int], device: torch.device | str, repeats: int = 9) -> dict[int, Measurement]:
+    """Returns the B/s, read and written together, at which arrays of so many bytes are copied within a device."""
+    found = {}
+    for size in sizes:
+        x = torch.ones(size, dtype=torch.uint8, device=device)
+        y = torch.zeros_like(x)
+        found[size] = measure(partial(y.copy_, x), "copy", repeats=repeats, device=device).per_second(2 * size, "B")
+    return found
+
+
+def crossings(sizes: Sequence[int], device: torch.device, repeats: int = 9) -> dict[tuple[str, int], Measurement]:
+    """Returns the seconds that so many bytes take across the bus, by way: ``to``/``from``, ``pinned``/``pageable``.
+
+    Each copy is waited for. Raises `Unknown` where the device has no bus of its own.
+    """
+    _needs_bus(device)
+    found: dict[tuple[str, int], Measurement] = {}
+    for size in sizes:
+        there = torch.zeros(size, dtype=torch.uint8, device=device)
+        ways: dict[str, Callable[[], Any]] = {}
+        for kind in ("pinned", "pageable"):
+            here = torch.zeros(size, dtype=torch.uint8, pin_memory=kind == "pinned")
+            ways[f"to {kind}"] = partial(there.copy_, here)
+            ways[f"from {kind}"] = partial(here.copy_, there)
+        found |= {(way, size): m for way, m in compare(ways, repeats=repeats, device=device).items()}
+    return found
+
+
+def launch(device: torch.device, kernels: int = 1000) -> dict[str, Measurement]:
+    """Returns the seconds to enqueue one of many empty kernels, and to launch one and wait for its end.
+
+    Raises `Unknown` where nothing is launched.
+    """
+    _needs_bus(device)
+    x = torch.zeros(1, device=device)
+
+    def many() -> None:
+        for _ in range(kernels):
+            x.zero_()
+
+    def once() -> None:
+        x.zero_()
+        torch.cuda.synchronize(device)
+
+    times = compare({"many": many, "once": once}, repeats=15, device=device)
+    each = Measurement(tuple(t / kernels for t in times["many"].samples), "s", "launch", 1, times["many"].environment)
+    return {"launch": each, "launch and wait": times["once"]}
+
+
+def _needs_bus(device: torch.device) -> None:
+    if device.type != "cuda":
+        raise Unknown("there is no GPU: nothing is launched, and no bus lies between the processor and its memory")
+
+
+@probe(
+    "product of matrices, float32", "PyTorch's own product, 2048 rows: what programs attain, not what the silicon could"
+)
+def float32() -> Measurement:
+    """Returns the FLOP/s of a large float32 product on the GPU, or on the CPU without one."""
+    return products([2048], [torch.float32], try_gpu())[torch.float32, 2048]
+
+
+@probe("product of matrices, bfloat16", "as for float32; a processor without instructions for it converts")
+def bfloat16() -> Measurement:
+    """Returns the FLOP/s of a large bfloat16 product on the GPU, or on the CPU without one."""
+    return products([2048], [torch.bfloat16], try_gpu())[torch.bfloat16, 2048]
+
+
+@probe("GPU: kernel launch", "an empty kernel, one of a thousand")
+def gpu_launch() -> Measurement:
+    """Returns the seconds that a GPU's kernel takes to be enqueued and run."""
+    return launch(try_gpu())["launch"]
+
+
+@probe("GPU: 1 MiB from pinned memory", "one copy at a time, waited for")
+def gpu_mebibyte() -> Measurement:
+    """Returns the seconds that a mebibyte takes to a GPU."""
+    return crossings([2**20], try_gpu())["to pinned", 2**20]
+
+
+PROBES = (float32, bfloat16, gpu_launch, gpu_mebibyte)

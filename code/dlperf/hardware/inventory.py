@@ -1,0 +1,166 @@
+"""What is in this machine, as far as its system tells: cores, caches, memory, disks, networks, accelerators.
+
+What the system does not tell is None, never a guess. The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import torch
+
+from dlperf.environment import cores, cpu_model, environment, memory_bytes
+
+SYS = Path("/sys")
+_ENCODED = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
+"""Which share of the bits on a PCIe lane is the user's, by billions of transfers per second: generations 1 to 6."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache: ``size`` and ``line`` in bytes, and the cores that share it."""
+
+    level: int
+    kind: str
+    size: int
+    line: int | None
+    ways: int | None
+    cores: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A disk, a network interface or an accelerator. ``size`` in bytes; ``rate`` of its link in B/s."""
+
+    name: str
+    kind: str
+    size: int | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A machine as its system describes it. ``memory`` in bytes, ``clock`` in Hz."""
+
+    processor: str
+    cores: int
+    physical: int | None
+    clock: float | None
+    virtual: bool | None
+    caches: tuple[Cache, ...]
+    memory: int | None
+    nodes: int | None
+    parts: tuple[Part, ...]
+
+    def cache(self, level: int, kind: str = "Data") -> Cache | None:
+        """Returns the first core's cache of a level: the one for data, where there are two."""
+        return next((c for c in self.caches if c.level == level and c.kind in (kind, "Unified")), None)
+
+
+def inventory() -> Inventory:
+    """Returns what this machine's system tells of it. The disks are those whole ones that a system can name."""
+    frequency = getattr(psutil, "cpu_freq", lambda: None)()
+    virtual = environment()["virtual"]
+    return Inventory(
+        processor=cpu_model(),
+        cores=cores(),
+        physical=psutil.cpu_count(logical=False),
+        clock=1e6 * frequency.current if frequency and frequency.current else None,
+        virtual=virtual if isinstance(virtual, bool) else None,
+        caches=_caches_of_macos() if sys.platform == "darwin" else caches(),
+        memory=memory_bytes(),
+        nodes=len(list((SYS / "devices/system/node").glob("node[0-9]*"))) or None,
+        parts=(*disks(), *interfaces(), *accelerators()),
+    )
+
+
+def caches(root: Path = SYS) -> tuple[Cache, ...]:
+    """Returns every cache that Linux reports, each once, smallest level first."""
+    found = set()
+    for folder in root.glob("devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
+        told = {name: _read(folder / name) for name in ("level", "type", "size", "shared_cpu_list")}
+        line, ways = (_read(folder / name) for name in ("coherency_line_size", "ways_of_associativity"))
+        if told["size"] and told["level"]:
+            size = int(told["size"].removesuffix("K")) * 1024
+            sharers = _cores(told["shared_cpu_list"] or "")
+            found.add(Cache(int(told["level"]), told["type"] or "", size, _int(line), _int(ways), sharers))
+    return tuple(sorted(found, key=lambda c: (c.level, c.cores, c.kind)))
+
+
+def _caches_of_macos() -> tuple[Cache, ...]:
+    names = {"hw.l1dcachesize": (1, "Data"), "hw.l1icachesize": (1, "Instruction"), "hw.l2cachesize": (2, "Unified")}
+    line = _int(_sysctl("hw.cachelinesize"))
+    sizes = {kind: _int(_sysctl(name)) for name, kind in names.items()}
+    return tuple(Cache(level, kind, size, line, None, ()) for (level, kind), size in sizes.items() if size)
+
+
+def disks(root: Path = SYS) -> tuple[Part, ...]:
+    """Returns the whole disks that Linux reports: ``hdd``, ``ssd``, or ``virtual``, which often claims to rotate."""
+    found = []
+    for folder in sorted((root / "block").glob("*")):
+        sectors = _int(_read(folder / "size"))  # always of 512 bytes
+        if sectors and (folder / "device").exists():  # loops and memory disks have no device
+            link = (folder / "device").resolve()
+            rotates = _read(folder / "queue/rotational") == "1"
+            kind = "virtual" if re.search("/(virtio|vbd)", str(link)) else "hdd" if rotates else "ssd"
+            found.append(Part(folder.name, kind, 512 * sectors, next(filter(None, map(_pcie, link.parents)), None)))
+    return tuple(found)
+
+
+def interfaces() -> tuple[Part, ...]:
+    """Returns the network interfaces that are up, with the rate that they claim; loopback is none."""
+    up = {name: stats for name, stats in psutil.net_if_stats().items() if stats.isup and not name.startswith("lo")}
+    return tuple(Part(name, "network", rate=stats.speed * 1e6 / 8 or None) for name, stats in up.items())
+
+
+def accelerators() -> tuple[Part, ...]:
+    """Returns the GPUs that PyTorch sees, with the link that Linux reports for them."""
+    found = []
+    for i in range(torch.cuda.device_count()):
+        p = torch.cuda.get_device_properties(i)
+        slot = [getattr(p, f"pci_{name}_id", -1) for name in ("domain", "bus", "device")]
+        folder = SYS / "bus/pci/devices" / "{:04x}:{:02x}:{:02x}.0".format(*slot)
+        found.append(Part(p.name, "gpu", p.total_memory, _pcie(folder)))
+    return tuple(found)
+
+
+def pcie_rate(transfers: float, lanes: int) -> float:
+    """Returns the B/s in one direction of so many lanes at so many billion ``transfers`` per second each.
+
+    Raises ValueError for a rate that no generation of PCIe has. Source: PCI-SIG, FAQ on PCI Express 3.0 and 6.0.
+    """
+    if transfers not in _ENCODED:
+        raise ValueError(f"PCIe runs at {', '.join(map(str, _ENCODED))} GT/s, not at {transfers}")
+    return transfers * 1e9 * _ENCODED[transfers] * lanes / 8
+
+
+def _pcie(folder: Path) -> float | None:
+    speed = re.match(r"([\d.]+) GT/s", _read(folder / "current_link_speed") or "")
+    lanes = _int(_read(folder / "current_link_width"))
+    return pcie_rate(float(speed[1]), lanes) if speed and lanes and float(speed[1]) in _ENCODED else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _sysctl(name: str) -> str:
+    return subprocess.run(["sysctl", "-n", name], capture_output=True, text=True).stdout.strip()
+
+
+def _int(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() else None
+
+
+def _cores(text: str) -> tuple[int, ...]:
+    """Returns the numbers in a list such as ``0-3,8``."""
+    ends = (part.split("-") for part in text.split(",") if part)
+    return tuple(i for each in ends for i in range(int(each[0]), int(each[-1]) + 1))
