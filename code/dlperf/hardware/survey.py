@@ -67,7 +67,8 @@ def ask(probes: Sequence[Probe] = PROBES, progress: bool = True) -> Survey:
         for each in bar:
             bar.set_description(f"{each.name:<32.32}")
             answers[each.ask.__name__] = _answer(each)
-    return Survey(asdict(inventory()), environment(), answers, time.perf_counter() - start)
+    machine = json.loads(json.dumps(asdict(inventory())))  # as `load` will read it: lists, no tuples
+    return Survey(machine, environment(), answers, time.perf_counter() - start)
 
 
 def _answer(each: Probe) -> Answer:

@@ -1,0 +1,97 @@
+"""What the system tells of a machine, read from a folder that looks like Linux's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dlperf.hardware import diagram
+from dlperf.hardware.inventory import Cache, Inventory, Part, caches, disks, inventory, pcie_rate
+
+
+def put(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="ascii")
+
+
+@pytest.fixture
+def linux(tmp_path: Path) -> Path:
+    """Two cores with a first cache each and a last one for both, a virtual disk and one behind PCIe 4.0 x4."""
+    for core in (0, 1):
+        folder = tmp_path / f"devices/system/cpu/cpu{core}/cache"
+        for index, (level, kind, size, sharers) in enumerate(
+            (("1", "Data", "48K", str(core)), ("3", "Unified", "32768K", "0-1"))
+        ):
+            put(
+                folder / f"index{index}",
+                level=level,
+                type=kind,
+                size=size,
+                shared_cpu_list=sharers,
+                coherency_line_size="64",
+            )
+    for name, place in (("vda", "pci0/virtio1"), ("nvme0n1", "pci0/slot/nvme0")):
+        (tmp_path / "devices" / place).mkdir(parents=True)
+        put(tmp_path / "block" / name, size="2048", queue__rotational="1" if name == "vda" else "0")
+        (tmp_path / "block" / name / "device").symlink_to(tmp_path / "devices" / place)
+    put(tmp_path / "devices/pci0/slot", current_link_speed="16.0 GT/s PCIe", current_link_width="4")
+    put(tmp_path / "block/loop0", size="2048")
+    return tmp_path
+
+
+def test_each_cache_is_found_once_with_those_who_share_it(linux: Path) -> None:
+    first, second, last = caches(linux)
+    assert (first.size, first.cores, second.cores) == (48 * 1024, (0,), (1,))
+    assert last == Cache(3, "Unified", 32 * 2**20, 64, None, (0, 1))
+
+
+def test_a_virtual_disk_is_not_believed_to_rotate(linux: Path) -> None:
+    nvme, virtual = disks(linux)
+    assert (virtual.name, virtual.kind, virtual.size, virtual.rate) == ("vda", "virtual", 2**20, None)
+    assert (nvme.name, nvme.kind) == ("nvme0n1", "ssd")
+    assert nvme.rate == pytest.approx(7.88e9, rel=1e-3)  # PCIe 4.0 x4, as its vendors print it
+
+
+def test_a_lane_carries_what_the_standard_says() -> None:
+    assert pcie_rate(2.5, 1) == 250e6
+    assert pcie_rate(16.0, 16) == pytest.approx(31.5e9, rel=1e-3)
+    assert pcie_rate(64.0, 16) == pytest.approx(121e9, rel=1e-3)
+    with pytest.raises(ValueError, match="not at 3"):
+        pcie_rate(3.0, 16)
+
+
+def test_this_machine_is_described_without_guesses() -> None:
+    machine = inventory()
+    assert machine.cores >= 1
+    assert machine.processor
+    assert all(c.size > 0 for c in machine.caches)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 64])
+def test_the_diagram_names_what_was_found_and_counts_the_rest(count: int) -> None:
+    parts = tuple(Part(f"gpu{i}", "gpu", 2**37, 63e9) for i in range(8))
+    levels = tuple(Cache(level, "Unified", 2**15 * 4**level, 64, 8, (0,)) for level in (1, 2))
+    machine = Inventory(
+        "any",
+        count,
+        None,
+        None,
+        None,
+        (*levels, Cache(3, "Unified", 2**25, 64, 16, tuple(range(count)))),
+        None,
+        1,
+        parts,
+    )
+    figure = diagram.draw(machine)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "8 x gpu\n128 GiB" in texts
+    assert "memory\n?" in texts
+    assert ("61 more" in texts) == (count == 64)
+    assert sum(text.startswith("L2") for text in texts) == min(count, 4)
+
+
+def test_sizes_are_given_in_powers_of_two() -> None:
+    assert [diagram.size(n) for n in (None, 64, 49152, 2**20, 24 * 2**30)] == ["?", "64 B", "48 KiB", "1 MiB", "24 GiB"]
