@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 
 from booktools.book import Book
 from booktools.notebook import KEY
@@ -73,6 +74,21 @@ def test_machines_are_a_table_or_a_chart(built: Book) -> None:
     boxes = re.findall(r'<div class="dl-table-box dl-machines.*?</table>', page(built, "tiny.html"), re.S)
     assert [box.count('class="dl-bar"') for box in boxes] == [0, 1]
     assert all("tiny.sum" in box for box in boxes)
+
+
+def test_a_table_sets_this_machine_beside_the_recorded_ones(copy: Book) -> None:
+    """A row each: what both measured, with the record's name, and what neither did."""
+    record(copy)
+    shown = str(read_records(nbformat.read(copy.notebooks / "tiny.ipynb", as_version=4), "tiny")["tiny.sum"]["value"])
+    done = build(copy)
+    assert done.returncode == 0, done.stdout
+    for name, sign in (("tiny.html", ": "), ("zh/tiny.html", "：")):
+        soup = BeautifulSoup(page(copy, name), "html.parser")
+        (table,) = (each for each in soup.select("table") if len(each.select("tbody tr")) == 2 and "–" in each.text)
+        both, neither = ([cell.get_text() for cell in row.select("td")] for row in table.select("tbody tr"))
+        assert both[1].startswith(shown)
+        assert both[2].startswith(f"named{sign}{shown}")
+        assert neither[1:] == ["–", "–"]
 
 
 def test_a_second_build_executes_nothing(copy: Book) -> None:
