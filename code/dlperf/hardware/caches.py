@@ -36,7 +36,7 @@ class Cache:
 
 
 def reported(root: Path = Path("/sys/devices/system/cpu")) -> list[Cache]:
-    """Returns the data caches of a core as the system reports them, the smallest first; raises `Unknown` if it does not.
+    """Returns the data caches of a core as the system reports them, smallest first; raises `Unknown` if it is silent.
 
     Linux only copies what the processor says, and a virtual machine's processor says what its host wants.
     """

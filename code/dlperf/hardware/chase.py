@@ -67,12 +67,12 @@ def random_cycle(words, apart, seed):
 
     Source: Sattolo, An algorithm to generate a random cyclic permutation, 1986.
     """
-    np.random.seed(seed)
-    stops = len(words) // apart
+    stops, x = len(words) // apart, np.uint64(seed)
     for i in range(stops):
         words[i * apart] = i * apart
     for i in range(stops - 1, 0, -1):
-        j = np.random.randint(0, i)  # never i itself: that is what makes one cycle of it
+        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)  # Knuth's generator
+        j = np.int64((x >> np.uint64(32)) * np.uint64(i) >> np.uint64(32))  # below i, never i itself: hence one cycle
         words[i * apart], words[j * apart] = words[j * apart], words[i * apart]
 
 
@@ -84,29 +84,40 @@ def chase(words, at, steps):
     return at
 
 
-def latency(words: NDArray[np.uint64], apart: int = LINE, samples: int = 15, seconds: float = 1e-3) -> Measurement:
-    """Returns the seconds per step of a walk through ``words``, with a stop every ``apart`` bytes.
+def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: int = 3) -> dict[str, Measurement]:
+    """Returns the seconds per step of a random walk through each block, with a stop every ``apart`` bytes.
 
-    It first goes round once, or for some hundred thousand steps, so that what fits into a cache is there.
+    The blocks take turns of five samples. Before each turn a walk goes round once, or for 100,000 steps, so that
+    what fits into a cache is there.
     """
-    random_cycle(words, apart // 8, 0)
-    chase(words, np.uint64(0), 1)  # compiled
-    steps = min(max(8 * len(words) // apart, 1000), 300_000)
-    start = time.perf_counter()
-    at = chase(words, np.uint64(0), steps)
-    steps = max(1000, int(seconds * steps / (time.perf_counter() - start)))
-    taken = []
-    for _ in range(samples):
-        start = time.perf_counter()
-        at = chase(words, np.uint64(at), steps)
-        taken.append((time.perf_counter() - start) / steps)
-    return Measurement(tuple(taken), "s", f"{words.nbytes} B", steps, environment("cpu"))
+    at = {name: np.uint64(0) for name in blocks}
+    samples: dict[str, list[float]] = {name: [] for name in blocks}
+    for words in blocks.values():
+        random_cycle(words, apart // 8, 0)
+        chase(words, np.uint64(0), 1)  # compiled
+    for _ in range(turns):
+        for name, words in blocks.items():
+            round_trip = min(max(8 * len(words) // apart, 1000), 100_000)
+            start = time.perf_counter()
+            at[name] = np.uint64(chase(words, at[name], round_trip))
+            steps = max(1000, int(5e-4 * round_trip / (time.perf_counter() - start)))  # half a millisecond
+            for _ in range(5):
+                start = time.perf_counter()
+                at[name] = np.uint64(chase(words, at[name], steps))
+                samples[name].append((time.perf_counter() - start) / steps)
+    env = environment("cpu")
+    return {name: Measurement(tuple(taken), "s", name, steps, env) for name, taken in samples.items()}
+
+
+def latency(words: NDArray[np.uint64], apart: int = LINE) -> Measurement:
+    """Returns the seconds per step of a random walk through ``words``, as `latencies` does."""
+    return latencies({"": words}, apart)[""]
 
 
 def sizes(largest: int) -> list[int]:
-    """Returns sizes from 4 KiB to ``largest`` bytes: two per octave up to 64 MiB, then one; all whole pages."""
-    small = [int(4096 * 2 ** (i / 2)) // 1024 * 1024 for i in range(29)]
-    return [size for size in [*small, *(2**i for i in range(27, 40))] if size <= largest]
+    """Returns sizes from 4 KiB to ``largest`` bytes, all whole pages: two per octave up to 16 MiB, then one."""
+    small = [int(4096 * 2 ** (i / 2)) // 1024 * 1024 for i in range(25)]
+    return [size for size in [*small, *(2**i for i in range(25, 40))] if size <= largest]
 
 
 def largest() -> int:
@@ -121,8 +132,8 @@ def curves(at: Sequence[int]) -> dict[str, dict[int, Measurement]]:
         pages["huge"] = memory(max(at), huge=True)
     found: dict[str, dict[int, Measurement]] = {kind: {} for kind in pages}
     for size in at:
-        for kind, words in pages.items():
-            found[kind][size] = latency(words[: size // 8])
+        for kind, m in latencies({kind: words[: size // 8] for kind, words in pages.items()}).items():
+            found[kind][size] = m
     return found
 
 

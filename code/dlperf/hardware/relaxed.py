@@ -20,24 +20,26 @@ def _address(context: Any, builder: Any, kind: Any, words: Any, at: Any) -> Any:
     return builder.gep(cgutils.create_struct_proxy(kind)(context, builder, words).data, [at])
 
 
-@intrinsic
-def load(typing, words, at):
+def _load(typing: Any, words: Any, at: Any) -> Any:
     """Returns ``words[at]``, read from memory now; ``words`` and ``at`` are 64-bit and unsigned."""
 
-    def code(context, builder, signature, arguments):
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], *arguments)
         return builder.load_atomic(address, "monotonic", 8)
 
     return types.uint64(words, types.uint64), code
 
 
-@intrinsic
-def store(typing, words, at, value):
+def _store(typing: Any, words: Any, at: Any, value: Any) -> Any:
     """Writes ``value`` to ``words[at]`` now; all three are 64-bit and unsigned."""
 
-    def code(context, builder, signature, arguments):
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], *arguments[:2])
         builder.store_atomic(arguments[2], address, "monotonic", 8)
         return context.get_dummy_value()
 
     return types.void(words, types.uint64, types.uint64), code
+
+
+load: Any = intrinsic(_load)
+store: Any = intrinsic(_store)

@@ -79,10 +79,13 @@ def bandwidth(workers: int, repeats: int = 7) -> Measurement:
 
     def touch(mine: list[Array]) -> None:
         mine.extend(chase.memory(8 * share).view(np.float64) for _ in range(3))
-        triad(*mine, 3.0)
+        combine(mine)
+
+    def combine(mine: list[Array]) -> None:
+        triad(mine[0], mine[1], mine[2], 3.0)
 
     threads.at_once([partial(touch, mine) for mine in kept])
-    taken = [threads.at_once([partial(triad, *mine, 3.0) for mine in kept]) for _ in range(repeats)]
+    taken = [threads.at_once([partial(combine, mine) for mine in kept]) for _ in range(repeats)]
     return Measurement(tuple(24 * share * workers / t for t in taken), "B/s", "triad", environment=environment("cpu"))
 
 
@@ -94,11 +97,12 @@ def scaling() -> dict[int, Measurement]:
 
 def writing(repeats: int = 9) -> dict[str, Measurement]:
     """Returns the seconds to ``read`` an array, to ``write`` it, and to ``update`` it in place; taken in turn."""
-    a = chase.memory(8 * elements()).view(np.float64)
+    words = chase.memory(8 * elements())
+    a = words.view(np.float64)
     ways: dict[str, Callable[[], object]] = {
-        "read": partial(order.read, a.view(np.uint64), np.uint64(0), np.uint64(1)),
-        "write": partial(fill, a, 1.5),
-        "update": partial(increase, a, 1.5),
+        "read": lambda: order.read(words, np.uint64(0), np.uint64(1)),
+        "write": lambda: fill(a, 1.5),
+        "update": lambda: increase(a, 1.5),
     }
     samples: dict[str, list[float]] = {name: [] for name in ways}
     for fn in ways.values():
@@ -110,18 +114,18 @@ def writing(repeats: int = 9) -> dict[str, Measurement]:
     return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
 
 
-def against_mbw(mebibytes: int = 128, rounds: int = 5) -> dict[str, Measurement]:
+def against_mbw(mebibytes: int = 64, rounds: int = 7) -> dict[str, Measurement]:
     """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
 
     Both copy as many bytes on base pages, in turn, and count each byte once. Raises `Unknown` without mbw.
     """
     a, b = (chase.memory(mebibytes * 2**20) for _ in range(2))
-    ways = {"loop": partial(copy, a, b), "memcpy": partial(np.copyto, a, b)}
+    ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
     ratios: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
-        theirs = trusted.mbw(mebibytes, runs=5)
+        theirs = trusted.mbw(mebibytes, runs=3)
         for name, fn in ways.items():
-            ours = a.nbytes / np.median(seconds(fn, 5))
+            ours = a.nbytes / np.median(seconds(fn, 3))
             ratios[name].append(float(ours / np.median(theirs[name])))
     env = environment("cpu")
     return {name: Measurement(tuple(taken), "1", f"{name} over mbw", environment=env) for name, taken in ratios.items()}
