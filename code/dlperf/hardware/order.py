@@ -1,0 +1,89 @@
+"""The order in which memory is read: one word after the other, in strides, at random. What costs is the cache line.
+
+The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dlperf.environment import environment
+from dlperf.hardware import chase, relaxed
+from dlperf.hardware.probe import probe
+from dlperf.measurement import Measurement
+
+
+@njit(nogil=True, cache=True)
+def read(words, start, apart):
+    """Reads every word that lies a multiple of ``apart`` after ``start``; all are unsigned."""
+    for at in range(start, np.uint64(len(words)), apart):
+        relaxed.load(words, at)
+
+
+@njit(nogil=True, cache=True)
+def read_backwards(words, apart):
+    """Reads the last word, the one ``apart`` words before it, and so on to the first; ``apart`` is unsigned."""
+    at = np.uint64(len(words))
+    while at >= apart:
+        at -= apart
+        relaxed.load(words, at)
+
+
+@njit(nogil=True, cache=True)
+def read_at_random(words, bits, count):
+    """Reads ``count`` of the first ``2**bits`` words. No address needs the word that was read before it.
+
+    Source: the generator is Knuth's, The Art of Computer Programming, volume 2, 3.3.4.
+    """
+    x = np.uint64(1)
+    for _ in range(count):
+        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        relaxed.load(words, x >> np.uint64(64 - bits))
+
+
+def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -> dict[int, Measurement]:
+    """Returns the seconds per word read, by the bytes from one to the next; each pass reads elsewhere in a stride."""
+    read(words[:8], np.uint64(0), np.uint64(1))  # compiled
+    samples: dict[int, list[float]] = {stride: [] for stride in apart}
+    for turn in range(repeats):
+        for stride in apart:
+            first = np.uint64(turn * chase.LINE % stride // 8)
+            start = time.perf_counter()
+            read(words, first, np.uint64(stride // 8))
+            samples[stride].append((time.perf_counter() - start) / (words.nbytes // stride))
+    env = environment("cpu")
+    return {s: Measurement(tuple(t), "s", f"stride {s} B", words.nbytes // s, env) for s, t in samples.items()}
+
+
+def at_random(words: NDArray[np.uint64], repeats: int = 7, count: int = 200_000) -> Measurement:
+    """Returns the seconds per word read at random places that are known in advance; ``words`` are a power of two."""
+    bits = len(words).bit_length() - 1
+    read_at_random(words, bits, 1)
+    taken = []
+    for turn in range(repeats):
+        start = time.perf_counter()
+        read_at_random(words, bits, count + turn)
+        taken.append((time.perf_counter() - start) / (count + turn))
+    return Measurement(tuple(taken), "s", "at random", count, environment("cpu"))
+
+
+def predicted(stride: int, word: float) -> float:
+    """Returns the predicted seconds per word: a line's whole time over the words that are used of it.
+
+    ``word`` is the time per word when all are.
+    """
+    return word * min(stride, chase.LINE) / 8
+
+
+@probe("reading, one core", assumes="256 MiB are more than the caches hold")
+def sequential() -> Measurement:
+    """Returns the B/s at which one core reads 256 MiB from the first word to the last."""
+    return strides(chase.memory(2**28), [8])[8].per_second(8, "B")
+
+
+PROBES = (sequential,)

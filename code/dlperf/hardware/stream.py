@@ -1,0 +1,148 @@
+"""Bandwidth: long arrays copied, written and combined by one core, and by all of them at the same time.
+
+The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dlperf.environment import cache_bytes, cores, environment, memory_bytes
+from dlperf.hardware import chase, order, relaxed, threads, trusted
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.measurement import Measurement
+
+Array = NDArray[np.float64]
+
+
+@njit(nogil=True, cache=True)
+def triad(a, b, c, s):
+    """Writes ``b + s * c`` to ``a``. Source: McCalpin, STREAM, 1995."""
+    for i in range(len(a)):
+        a[i] = b[i] + s * c[i]
+
+
+@njit(nogil=True, cache=True)
+def fill(a, value):
+    """Writes ``value`` to every element: it only writes."""
+    for i in range(len(a)):
+        a[i] = value
+
+
+@njit(nogil=True, cache=True)
+def increase(a, value):
+    """Adds ``value`` to every element: it reads what it writes."""
+    for i in range(len(a)):
+        a[i] += value
+
+
+@njit(nogil=True, cache=True)
+def copy(a, b):
+    """Copies ``b`` to ``a`` word by word, as a plain loop does; both are 64-bit and unsigned."""
+    for i in range(np.uint64(len(a))):
+        relaxed.store(a, i, relaxed.load(b, i))
+
+
+def elements() -> int:
+    """Returns how many float64 an array has that no cache holds: four times the last-level caches, as STREAM asks.
+
+    That is 64 MiB to 512 MiB, and a thirty-second of main memory at most.
+    """
+    most = min(2**29, (memory_bytes() or 2**33) // 32)
+    return min(max(2**26, 4 * cache_bytes()), most) // 8
+
+
+def seconds(fn: Callable[[], object], repeats: int) -> list[float]:
+    """Returns the seconds of each of several calls, after one that is not counted."""
+    fn()
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fn()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def bandwidth(workers: int, repeats: int = 7) -> Measurement:
+    """Returns the triad's B/s on so many cores at once: 24 bytes an element, as STREAM counts them.
+
+    Each thread touches its share of the three arrays first, so that their pages lie in memory near its core.
+    """
+    share = elements() // workers
+    kept: list[list[Array]] = [[] for _ in range(workers)]
+
+    def touch(mine: list[Array]) -> None:
+        mine.extend(chase.memory(8 * share).view(np.float64) for _ in range(3))
+        combine(mine)
+
+    def combine(mine: list[Array]) -> None:
+        triad(mine[0], mine[1], mine[2], 3.0)
+
+    threads.at_once([partial(touch, mine) for mine in kept])
+    taken = [threads.at_once([partial(combine, mine) for mine in kept]) for _ in range(repeats)]
+    return Measurement(tuple(24 * share * workers / t for t in taken), "B/s", "triad", environment=environment("cpu"))
+
+
+def scaling() -> dict[int, Measurement]:
+    """Returns the triad's bandwidth on 1, 2, 4, … cores, and on all of them."""
+    powers = (2**i for i in range(20))
+    return {n: bandwidth(n) for n in [*(n for n in powers if n < cores()), cores()]}
+
+
+def writing(repeats: int = 9) -> dict[str, Measurement]:
+    """Returns the seconds to ``read`` an array, to ``write`` it, and to ``update`` it in place; taken in turn."""
+    words = chase.memory(8 * elements())
+    a = words.view(np.float64)
+    ways: dict[str, Callable[[], object]] = {
+        "read": lambda: order.read(words, np.uint64(0), np.uint64(1)),
+        "write": lambda: fill(a, 1.5),
+        "update": lambda: increase(a, 1.5),
+    }
+    samples: dict[str, list[float]] = {name: [] for name in ways}
+    for fn in ways.values():
+        fn()  # compiled
+    for _ in range(repeats):
+        for name, fn in ways.items():
+            samples[name] += seconds(fn, 1)
+    env = environment("cpu")
+    return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
+
+
+def against_mbw(mebibytes: int = 64, rounds: int = 7) -> dict[str, Measurement]:
+    """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
+
+    Both copy as many bytes on base pages, in turn, and count each byte once. Raises `Unknown` without mbw.
+    """
+    a, b = (chase.memory(mebibytes * 2**20) for _ in range(2))
+    ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
+    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        theirs = trusted.mbw(mebibytes, runs=3)
+        for name, fn in ways.items():
+            ours = a.nbytes / np.median(seconds(fn, 3))
+            ratios[name].append(float(ours / np.median(theirs[name])))
+    env = environment("cpu")
+    return {name: Measurement(tuple(taken), "1", f"{name} over mbw", environment=env) for name, taken in ratios.items()}
+
+
+@probe("memory bandwidth, one core", assumes="four times the last-level caches are more than they hold")
+def one_core() -> Measurement:
+    """Returns the triad's B/s on one core."""
+    return bandwidth(1)
+
+
+@probe("memory bandwidth, all cores", assumes="nobody else uses the memory")
+def all_cores() -> Measurement:
+    """Returns the triad's B/s on all cores at once; raises `Unknown` on one core, where it is `one_core`."""
+    if cores() == 1:
+        raise Unknown("this process may use one core only")
+    return bandwidth(cores())
+
+
+PROBES = (one_core, all_cores)
