@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -37,7 +38,9 @@ def random_and_sorted(limits: Sequence[int], repeats: int = 11) -> dict[int, Mea
     values = np.random.default_rng(0).integers(0, 256, COUNT).astype(np.uint8)
     orders = {"random": values, "sorted": np.sort(values)}
     kept = np.empty(COUNT, np.int32)
-    cases = {f"{name} {x}": partial(keep, order, x, kept) for x in limits for name, order in orders.items()}
+    cases: dict[str, Callable[[], Any]] = {
+        f"{name} {x}": partial(keep, order, x, kept) for x in limits for name, order in orders.items()
+    }
     times = timing.compare(cases, repeats=repeats, device="cpu")
     extra = {}
     for limit in limits:

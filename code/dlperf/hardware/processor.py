@@ -104,6 +104,13 @@ def whole_units(units: Measurement) -> int:
     return max(1, round(units.median))
 
 
+def of_theory(found: dict[str, Measurement], units: int) -> Measurement:
+    """Returns what `peak` found over the sum of the clocks times lanes times 2 times whole ``units``."""
+    lanes = width() // 32
+    pairs = zip(found["peak"].samples, found["clock"].samples, strict=True)
+    return replace(found["units"], samples=tuple(flops / (clock * lanes * 2 * units) for flops, clock in pairs))
+
+
 @probe("clock", assumes="an addition and an exclusive or of whole numbers take one cycle each")
 def clock_probe() -> Measurement:
     """Returns the cycles per second of one core under a light load."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from torch.utils.mkldnn import to_mkldnn
 
 from dlperf import timing
 from dlperf.hardware.probe import probe
@@ -33,6 +32,8 @@ def floats(n: int, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
 
 def by_onednn(n: int) -> Callable[[], torch.Tensor]:
     """Returns the same float32 product as a linear layer of oneDNN, PyTorch's other library for CPUs."""
+    from torch.utils.mkldnn import to_mkldnn
+
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randn(n, n, generator=generator) for _ in range(2))
     layer = torch.nn.Linear(n, n, bias=False).requires_grad_(False).eval()
@@ -50,7 +51,7 @@ def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
         try:
             product = known[name]() if name in known else floats(n, getattr(torch, name))
             product()
-        except RuntimeError:  # not for this processor
+        except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
             continue
         made[name] = product
     times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)

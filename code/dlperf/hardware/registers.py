@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -115,3 +116,16 @@ def chains(dtype: str, lanes: int, count: int) -> functools.partial[float]:
 def assembly(loop: functools.partial[float]) -> str:
     """Returns the instructions that LLVM made of a loop."""
     return "".join(loop.func.inspect_asm().values())  # type: ignore[attr-defined]
+
+
+@numba.njit(nogil=True)
+def _axpy(a: float, x: np.ndarray, y: np.ndarray) -> None:
+    for i in range(len(x)):
+        y[i] += a * x[i]
+
+
+def automatic_width() -> int:
+    """Returns the bits of the widest registers that LLVM takes by itself for a loop over two float32 arrays."""
+    _axpy.compile("void(float32, float32[::1], float32[::1])")
+    text = "".join(_axpy.inspect_asm().values())
+    return next((bits for name, bits in (("zmm", 512), ("ymm", 256)) if f"%{name}" in text), 128)
