@@ -53,4 +53,29 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["hardware.false-sharing"].median >= 1.2,
         needs=("cores>=2",),
     ),
+    Claim(
+        id="hardware.flight",
+        keys=("hardware.flight-gain",),
+        holds=lambda r: r["hardware.flight-gain"].median > 2,
+    ),
+    Claim(
+        id="hardware.vectors",
+        keys=("hardware.simd-gain", "hardware.simd-int8-gain"),
+        holds=lambda r: min(r["hardware.simd-gain"].median, r["hardware.simd-int8-gain"].median) > 3,
+    ),
+    Claim(
+        id="hardware.fma-peak",
+        keys=("hardware.fma-share-one",),
+        holds=lambda r: 0.85 < r["hardware.fma-share-one"].median < 1.1,
+    ),
+    Claim(
+        id="hardware.product-bound",
+        keys=("hardware.product-float32-share",),
+        holds=lambda r: r["hardware.product-float32-share"] < 1.1,
+    ),
+    Claim(
+        id="hardware.mispredict",
+        keys=("hardware.mispredict-cycles",),
+        holds=lambda r: 5 < r["hardware.mispredict-cycles"] < 60,
+    ),
 )

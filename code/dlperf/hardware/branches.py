@@ -1,0 +1,74 @@
+"""What a wrongly predicted branch costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dlperf import timing
+from dlperf.environment import environment
+from dlperf.hardware.probe import probe
+from dlperf.measurement import Measurement
+
+COUNT = 2**20
+"""Values that a loop tests: so many that no processor learns their order by heart."""
+
+
+@njit(nogil=True, cache=True)
+def keep(values: np.ndarray, limit: int, kept: np.ndarray) -> int:
+    """Returns how many ``values`` lie below ``limit``, and writes where into ``kept``: a store behind a branch."""
+    n = 0
+    for i in range(len(values)):
+        if values[i] < limit:
+            kept[n] = i
+            n += 1
+    return n
+
+
+def random_and_sorted(limits: Sequence[int], repeats: int = 11) -> dict[int, Measurement]:
+    """Returns the extra seconds per value if the values stand in random order instead of sorted, by ``limit``.
+
+    The values are 0 to 255, so a branch is taken with probability limit/256.
+    """
+    values = np.random.default_rng(0).integers(0, 256, COUNT).astype(np.uint8)
+    orders = {"random": values, "sorted": np.sort(values)}
+    kept = np.empty(COUNT, np.int32)
+    cases: dict[str, Callable[[], Any]] = {
+        f"{name} {x}": partial(keep, order, x, kept) for x in limits for name, order in orders.items()
+    }
+    times = timing.compare(cases, repeats=repeats, device="cpu")
+    extra = {}
+    for limit in limits:
+        pairs = zip(times[f"random {limit}"].samples, times[f"sorted {limit}"].samples, strict=True)
+        samples = tuple((r - s) / COUNT for r, s in pairs)
+        extra[limit] = Measurement(samples, "s", "extra", environment=environment("cpu"))
+    return extra
+
+
+def penalty(extra: Measurement) -> Measurement:
+    """Returns the seconds of one wrong prediction, given `random_and_sorted` at 128: half of the branches go wrong."""
+    return replace(extra, samples=tuple(2 * t for t in extra.samples), description="misprediction")
+
+
+def best_guess(p: float) -> float:
+    """Returns how often who knows the probability ``p`` of a branch guesses wrong: always the likelier way."""
+    return min(p, 1 - p)
+
+
+def last_time(p: float) -> float:
+    """Returns how often who expects the same as last time guesses wrong, if the branch is taken with ``p``."""
+    return 2 * p * (1 - p)
+
+
+@probe("branch misprediction", assumes="half of the branches on random values go wrong, none on sorted ones")
+def misprediction_probe() -> Measurement:
+    """Returns the seconds that a wrong prediction of a branch costs."""
+    return penalty(random_and_sorted([128])[128])
+
+
+PROBES = (misprediction_probe,)

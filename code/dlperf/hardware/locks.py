@@ -1,0 +1,99 @@
+"""What it costs to agree with other threads, even if none of them asks: an atomic addition and a mutex."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
+
+from dlperf.environment import environment
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.threads import at_once
+from dlperf.measurement import Measurement
+
+MUTEX_BYTES = 128
+"""Room for a mutex of any system: 40 bytes in Linux on x86-64, 64 in macOS."""
+
+
+@intrinsic
+def _atomic_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), emit
+
+
+@njit(nogil=True)
+def add_atomically(counter: np.ndarray, times: int) -> int:
+    """Adds 1 to ``counter[0]`` so many times, each time in one step that no thread can come between."""
+    for _ in range(times):
+        _atomic_add(counter, 0, 1)  # type: ignore[call-arg]
+    return counter[0]
+
+
+@functools.cache
+def _pthreads() -> tuple[Any, Any, Any]:
+    try:
+        library = ctypes.CDLL(None)
+        calls = tuple(getattr(library, f"pthread_mutex_{name}") for name in ("init", "lock", "unlock"))
+    except (AttributeError, OSError, TypeError) as error:
+        raise Unknown(f"this system has no POSIX mutex: {error}") from None
+    for call, arguments in zip(calls, (2, 1, 1), strict=True):
+        call.argtypes, call.restype = [ctypes.c_void_p] * arguments, ctypes.c_int
+    return calls
+
+
+@functools.cache
+def mutex_loop() -> Callable[[np.ndarray, int], int]:
+    """Returns a compiled loop that locks and unlocks a mutex so many times and counts under it; see `mutex`.
+
+    Raises `Unknown` where there are no POSIX threads.
+    """
+    _, lock, unlock = _pthreads()
+
+    @njit(nogil=True)
+    def loop(words: np.ndarray, times: int) -> int:
+        for _ in range(times):
+            lock(words.ctypes)
+            words[-1] += 1
+            unlock(words.ctypes)
+        return words[-1]
+
+    return loop
+
+
+def mutex() -> np.ndarray:
+    """Returns a mutex in an array, and after it a counter, as one cannot be without the other."""
+    words = np.zeros(MUTEX_BYTES // 8 + 1, np.int64)
+    _pthreads()[0](words.ctypes.data, None)
+    return words
+
+
+def _each(loop: Callable[[np.ndarray, int], int], words: np.ndarray, name: str) -> Measurement:
+    times, spans = 200_000, []
+    for _ in range(12):
+        spans.append(at_once([lambda: loop(words, times)]) / times)  # a second thread: with one, some mutexes cheat
+    return Measurement(tuple(spans[1:]), "s", name, environment=environment("cpu"))
+
+
+@probe("mutex, lock and unlock", assumes="a POSIX mutex that no other thread wants; calls included")
+def mutex_probe() -> Measurement:
+    """Returns the seconds of locking and unlocking a mutex that is free."""
+    return _each(mutex_loop(), mutex(), "mutex")
+
+
+@probe("atomic addition", assumes="a counter in the first cache that no other thread touches")
+def atomic_probe() -> Measurement:
+    """Returns the seconds of one atomic addition."""
+    return _each(add_atomically, np.zeros(1, np.int64), "atomic")
+
+
+PROBES = (mutex_probe, atomic_probe)

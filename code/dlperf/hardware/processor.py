@@ -1,0 +1,142 @@
+"""A core's clock, and what it does in a cycle: latency, parallelism among instructions, vectors, peak."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import psutil
+
+from dlperf import timing
+from dlperf.environment import environment, places
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.registers import bits, chains, plenty, width
+from dlperf.hardware.threads import at_once
+from dlperf.measurement import Measurement
+
+STEPS = 100_000
+"""Steps of every chain in a sample: a fraction of a millisecond."""
+
+TICK = ("int64", 1, 1)
+"""A chain of whole numbers, one addition and one exclusive or a step: two cycles, if each takes one."""
+
+
+def clock(repeats: int = 15) -> Measurement:
+    """Returns the cycles per second of the core that this thread runs on, by a chain of one-cycle operations."""
+    return timing.measure(partial(chains(*TICK), STEPS), "clock", repeats=repeats, device="cpu").per_second(
+        2 * STEPS, "1"
+    )
+
+
+def reported_clock() -> float:
+    """Returns the cycles per second that the system reports; `Unknown` where it reports none.
+
+    A virtual machine often knows only the nominal clock.
+    """
+    said = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
+    if not said or not said.current:
+        raise Unknown("the system reports no clock; the probe of the clock measures one")
+    return said.current * 1e6
+
+
+def per_cycle(loops: dict[Hashable, tuple[str, int, int]], repeats: int = 15) -> dict[Hashable, Measurement]:
+    """Returns the steps per cycle of each loop, all its chains together; a loop is its type, lanes and chains.
+
+    The clock is measured alternately with them, for it changes with load and heat.
+    """
+    runs = {"clock": TICK, **loops}
+    times = timing.compare(
+        {str(name): partial(chains(*loop), STEPS) for name, loop in runs.items()}, repeats=repeats, device="cpu"
+    )
+    ratios = {name: times["clock"] / times[str(name)] for name in loops}
+    return {
+        name: replace(ratio, samples=tuple(loops[name][2] / 2 * x for x in ratio.samples))
+        for name, ratio in ratios.items()
+    }
+
+
+def in_flight(counts: Sequence[int], dtype: str = "float32") -> dict[int, Measurement]:
+    """Returns the scalar multiply-adds per cycle of so many independent chains."""
+    return per_cycle({k: (dtype, 1, k) for k in counts})  # type: ignore[return-value]
+
+
+def predicted(chains: int, latency: float, units: float) -> float:
+    """Returns the steps per cycle that ``chains`` can make: each waits ``latency`` cycles, ``units`` work at a time."""
+    return min(chains / latency, units)
+
+
+def wide(dtypes: Sequence[str], repeats: int = 15) -> dict[tuple[str, int], Measurement]:
+    """Returns the operations per cycle of each type, by (type, bits of a register): a step is two for each number."""
+    widths = [w for w in (128, 256, 512) if w <= width()]
+    loops = {(d, w): (d, w // bits(d), plenty()) for d in dtypes for w in widths}
+    loops |= {(d, bits(d)): (d, 1, plenty()) for d in dtypes if d.startswith("float")}
+    steps = per_cycle(loops, repeats)  # type: ignore[arg-type]
+    return {
+        key: replace(steps[key], samples=tuple(2 * loop[1] * x for x in steps[key].samples))
+        for key, loop in loops.items()
+    }
+
+
+def peak(threads: int = 1, repeats: int = 11, cycles: int = 30_000_000) -> dict[str, Measurement]:
+    """Returns what ``threads`` cores do at the same time in a loop of multiply-adds of the widest float32 vectors.
+
+    ``clock`` is the sum of their clocks in 1/s, measured between the samples by the same threads; ``peak`` their
+    FLOP/s; ``units`` the vectors that a core multiplies and adds per cycle.
+    """
+    lanes, count = width() // 32, plenty()
+    ticks, steps = cycles // 2, 2 * cycles // count  # about as many cycles each, if there are two units
+    tick, multiply = partial(chains(*TICK), ticks), partial(chains("float32", lanes, count), steps)
+    at_once([tick] * threads)
+    clocks, flops = [], []
+    for _ in range(repeats):
+        clocks.append(threads * 2 * ticks / at_once([tick] * threads))
+        flops.append(threads * 2 * lanes * count * steps / at_once([multiply] * threads))
+    env = environment("cpu")
+    hertz = Measurement(tuple(clocks), "1/s", "clock", environment=env)
+    found = Measurement(tuple(flops), "FLOP/s", "peak", environment=env)
+    units = Measurement(tuple(f / c / lanes / 2 for f, c in zip(flops, clocks, strict=True)), "1", environment=env)
+    return {"clock": hertz, "peak": found, "units": units}
+
+
+def whole_units(units: Measurement) -> int:
+    """Returns how many arithmetic units a core must have to do this many vectors per cycle: the nearest number."""
+    return max(1, round(units.median))
+
+
+def of_theory(found: dict[str, Measurement], units: int) -> Measurement:
+    """Returns what `peak` found over the sum of the clocks times lanes times 2 times whole ``units``."""
+    lanes = width() // 32
+    pairs = zip(found["peak"].samples, found["clock"].samples, strict=True)
+    return replace(found["units"], samples=tuple(flops / (clock * lanes * 2 * units) for flops, clock in pairs))
+
+
+@probe("clock", assumes="an addition and an exclusive or of whole numbers take one cycle each")
+def clock_probe() -> Measurement:
+    """Returns the cycles per second of one core under a light load."""
+    return clock()
+
+
+@probe("FMA latency", assumes="the compiler keeps a chain of multiply-adds as it is")
+def latency_probe() -> Measurement:
+    """Returns the seconds after which the result of a multiply-add can be used."""
+    times = timing.measure(partial(chains("float32", 1, 1), STEPS), "FMA latency", repeats=15, device="cpu")
+    return replace(times, samples=tuple(t / STEPS for t in times.samples))
+
+
+@probe("FMA peak, one core", assumes="float32, the widest vectors that LLVM knows of, no matrix unit")
+def peak_probe() -> Measurement:
+    """Returns the FLOP/s of one core that multiplies and adds in its registers."""
+    return peak(1)["peak"]
+
+
+@probe("FMA peak, all cores", assumes="as for one core; every core that this process may use")
+def peak_all_probe() -> Measurement:
+    """Returns the FLOP/s of all cores at the same time."""
+    threads = len(places())
+    if threads < 2:
+        raise Unknown("this process may use one core, or cannot pin threads to cores: see the peak of one core")
+    return peak(threads)["peak"]
+
+
+PROBES = (clock_probe, latency_probe, peak_probe, peak_all_probe)

@@ -1,0 +1,69 @@
+"""What a library makes of the arithmetic units: products of matrices, by type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+from dlperf import timing
+from dlperf.hardware.probe import probe
+from dlperf.measurement import Measurement
+from dlperf.model import multiply, product_flops
+
+SIZE = 1024
+"""Rows and columns of the factors; float16, which some processors must convert number by number, gets a quarter."""
+
+
+def integers(n: int) -> Callable[[], torch.Tensor]:
+    """Returns a product of 8-bit whole numbers, summed in 32 bits."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(-128, 128, (n, n), dtype=torch.int8, generator=generator) for _ in range(2))
+    return partial(torch._int_mm, a, b)
+
+
+def floats(n: int, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
+    """Returns a product of matrices of this type."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(n, n, generator=generator).to(dtype) for _ in range(2))
+    return partial(torch.mm, a, b)
+
+
+def by_onednn(n: int) -> Callable[[], torch.Tensor]:
+    """Returns the same float32 product as a linear layer of oneDNN, PyTorch's other library for CPUs."""
+    from torch.utils.mkldnn import to_mkldnn
+
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(n, n, generator=generator) for _ in range(2))
+    layer = torch.nn.Linear(n, n, bias=False).requires_grad_(False).eval()
+    layer.weight.copy_(b.T)
+    return partial(to_mkldnn(layer), a.to_mkldnn())
+
+
+def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
+    """Returns the operations per second of the products that this PyTorch computes on the CPU, by name."""
+    sizes = dict.fromkeys(("float64", "float32", "float32, oneDNN", "bfloat16", "int8"), SIZE)
+    sizes |= {"float16": SIZE // 4}
+    made: dict[str, Callable[[], torch.Tensor]] = {}
+    for name, n in sizes.items():
+        known = {"float32, oneDNN": partial(by_onednn, n), "int8": partial(integers, n)}
+        try:
+            product = known[name]() if name in known else floats(n, getattr(torch, name))
+            product()
+        except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
+            continue
+        made[name] = product
+    times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)
+    return {name: m.per_second(product_flops(*[sizes[name]] * 3), "FLOP") for name, m in times.items()}
+
+
+@probe("matrix product, float32", assumes="PyTorch's library and as many threads as PyTorch uses")
+def product_probe() -> Measurement:
+    """Returns the FLOP/s of a float32 product on the CPU."""
+    return timing.measure(multiply(SIZE, SIZE, SIZE, "cpu"), "product", repeats=9, device="cpu").per_second(
+        product_flops(SIZE, SIZE, SIZE), "FLOP"
+    )
+
+
+PROBES = (product_probe,)

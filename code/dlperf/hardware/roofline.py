@@ -1,0 +1,135 @@
+"""Where operations fall under this machine's roofline: arithmetic and bytes by formula, time by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+import torch
+from torch.nn.functional import conv2d, layer_norm
+
+from dlperf import timing
+from dlperf.environment import cache_bytes, memory_bytes
+from dlperf.measurement import Measurement
+from dlperf.model import Machine, product_bytes, product_flops
+
+FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "sum": 1, "softmax": 5, "layer norm": 8}
+"""As the definitions have it, an exponential or an error function counted as one: GELU is x / 2 (1 + erf(x / √2));
+softmax a maximum, a difference, an exponential, a sum and a quotient; layer normalization a mean (1), a variance (3),
+normalizing (2), scale and shift (2)."""
+
+BYTES_PER_ELEMENT = {"add": 12, "gelu": 8, "sum": 4, "softmax": 8, "layer norm": 8}
+"""The fewest that float32 can do with: each input read once, each output written once."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something to do, its arithmetic in FLOPs, and the fewest bytes that it can move."""
+
+    name: str
+    flops: float
+    moved: float
+    run: Callable[[], object]
+
+    @property
+    def intensity(self) -> float:
+        """The FLOPs per byte."""
+        return self.flops / self.moved
+
+    def share(self, time: Measurement, machine: Machine) -> Measurement:
+        """Returns the fraction of the roofline that a measured time attains: the least possible time over it."""
+        least = replace(machine, overhead=0.0).predict(self.flops, self.moved)
+        return Measurement(tuple(least / t for t in time.samples), "1", self.name, environment=time.environment)
+
+
+def convolution_flops(images: int, channels: int, filters: int, side: int, kernel: int) -> int:
+    """Returns the FLOPs of a convolution whose output is as large as its input: 2 for each weight and output."""
+    return 2 * images * filters * side * side * channels * kernel * kernel
+
+
+def elements(device: torch.device | str) -> int:
+    """Returns how many float32 numbers an array needs to be twice as large as the caches; 2**24 at least."""
+    if torch.device(device).type == "cuda":
+        return 2**26
+    return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 64))
+
+
+def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
+    """Returns operations on long arrays: results go to memory kept for them, but for those that say otherwise."""
+    rows = elements(device) // width
+    x, y, out = (torch.ones(rows, width, device=device) for _ in range(3))
+    scale, shift = torch.ones(width, device=device), torch.zeros(width, device=device)
+    aten: Any = torch.ops.aten
+    runs: dict[str, Callable[[], object]] = {
+        "add": lambda: torch.add(x, y, out=out),
+        "add, new memory": lambda: x + y,
+        "gelu": lambda: aten.gelu.out(x, out=out),
+        "sum": lambda: x.sum(),
+        "softmax": lambda: torch.softmax(x, -1, out=out),
+        "layer norm, new memory": lambda: layer_norm(x, [width], scale, shift),
+    }
+    n = rows * width
+    kinds = {name: name.split(",")[0] for name in runs}
+    return [Operation(k, FLOPS_PER_ELEMENT[v] * n, BYTES_PER_ELEMENT[v] * n, runs[k]) for k, v in kinds.items()]
+
+
+def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]) -> list[Operation]:
+    """Returns float32 products of matrices of these shapes, (b, d) by (d, f)."""
+
+    def product(b: int, d: int, f: int) -> Callable[[], object]:
+        left, right, out = (torch.ones(size, device=device) for size in ((b, d), (d, f), (b, f)))
+        return lambda: torch.mm(left, right, out=out)
+
+    return [Operation(k, product_flops(*s), product_bytes(*s), product(*s)) for k, s in shapes.items()]
+
+
+def convolution(device: torch.device | str, images: int = 8, channels: int = 128, side: int = 28) -> Operation:
+    """Returns a convolution with 3 × 3 pixels and as many filters as channels."""
+    x = torch.ones(images, channels, side, side, device=device)
+    w = torch.ones(channels, channels, 3, 3, device=device)
+    moved = 4 * (2 * x.numel() + w.numel())
+    return Operation(
+        "convolution", convolution_flops(images, channels, channels, side, 3), moved, lambda: conv2d(x, w, padding=1)
+    )
+
+
+def operations(device: torch.device | str) -> list[Operation]:
+    """Returns the book's operations, from little to much arithmetic for each byte."""
+    large = 8 if torch.device(device).type == "cuda" else 1
+    shapes = {
+        "product, one row": (1, 4096 * large, 4096),
+        "product, 16 rows": (16, 4096 * large, 4096),
+        "product, thin": (large * 65536, 64, 64),
+        "product, square": (1024 * large, 1024 * large, 1024 * large),
+    }
+    found = elementwise(device) + products(device, shapes) + [convolution(device, 8 * large * large)]
+    return sorted(found, key=lambda each: each.intensity)
+
+
+def triad(device: torch.device | str) -> Operation:
+    """Returns z = x + 3y on arrays that fit no cache: two reads and a write, 12 bytes each. It gives the bandwidth."""
+    n = elements(device)
+    x, y, z = (torch.ones(n, device=device) for _ in range(3))
+    return Operation("triad", 2 * n, 12 * n, lambda: torch.add(x, y, alpha=3, out=z))
+
+
+def page_faults(run: Callable[[], object], calls: int = 3) -> float:
+    """Returns how many pages of memory the system must find for this process in each call; 0 where it does not tell."""
+    if resource is None:
+        return 0.0
+    run()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(calls):
+        run()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls
+
+
+def measured(run: Sequence[Operation], device: torch.device | str, repeats: int = 9) -> dict[str, Measurement]:
+    """Returns the seconds of each operation, all measured in turn."""
+    return timing.compare({op.name: op.run for op in run}, repeats=repeats, device=device, max_seconds=12)
