@@ -15,13 +15,26 @@ from typing import Any
 from tqdm import tqdm
 
 from dlperf.environment import environment
-from dlperf.hardware import accelerator, compression, siblings
+from dlperf.hardware import (
+    accelerator,
+    branches,
+    chase,
+    compression,
+    locks,
+    order,
+    processor,
+    products,
+    sharing,
+    siblings,
+    stream,
+)
 from dlperf.hardware.inventory import inventory
 from dlperf.hardware.probe import Probe, Unknown
 from dlperf.measurement import Measurement
 from dlperf.plot import Table
 
-PROBES: tuple[Probe, ...] = (*siblings.PROBES, *accelerator.PROBES, *compression.PROBES)
+_SUBJECTS = (siblings, chase, order, stream, sharing, processor, branches, locks, products, compression, accelerator)
+PROBES: tuple[Probe, ...] = tuple(probe for subject in _SUBJECTS for probe in subject.PROBES)
 """All of them, in the order in which the chapter needs them."""
 
 
@@ -40,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Survey:
-    """A machine: what its system tells, what its probes said by their functions' names, and the ``seconds`` it took."""
+    """A machine: what its system tells, what its probes said, by key, and the ``seconds`` it took."""
 
     machine: dict[str, Any]
     environment: dict[str, Any]
@@ -66,7 +79,7 @@ def ask(probes: Sequence[Probe] = PROBES, progress: bool = True) -> Survey:
     ) as bar:
         for each in bar:
             bar.set_description(f"{each.name:<32.32}")
-            answers[each.ask.__name__] = _answer(each)
+            answers[each.key] = _answer(each)
     machine = json.loads(json.dumps(asdict(inventory())))  # as `load` will read it: lists, no tuples
     return Survey(machine, environment(), answers, time.perf_counter() - start)
 
