@@ -33,7 +33,7 @@ def test_dlperf_never_imports_the_build(module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - SPINE))
 def test_subjects_import_only_the_spine(module: str) -> None:
-    """And the engine, with which several chapters experiment, and the model, against which they hold what they measure."""
+    """And the engine, with which several chapters experiment, and the model, which later ones hold up to machines."""
     assert inner(module) <= SPINE | {"engine", "model"}
 
 
