@@ -114,7 +114,7 @@ def writing(repeats: int = 9) -> dict[str, Measurement]:
     return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
 
 
-def against_mbw(mebibytes: int = 64, rounds: int = 7) -> dict[str, Measurement]:
+def against_mbw(mebibytes: int = 64, rounds: int = 11) -> dict[str, Measurement]:
     """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
 
     Both copy as many bytes on base pages, in turn, and count each byte once. Raises `Unknown` without mbw.
