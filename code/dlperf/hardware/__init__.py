@@ -11,13 +11,14 @@ try:
 except ImportError as error:
     raise ImportError(f"dlperf.hardware lacks a package ({error}); pip install 'dlperf[hardware]' brings it") from None
 
-from dlperf.hardware import branches, locks, probe, processor, products, registers, roofline, threads, trusted
+from dlperf.hardware import branches, fresh, locks, probe, processor, products, registers, roofline, threads, trusted
 from dlperf.hardware.probe import Probe, Unknown
 
 __all__ = [
     "Probe",
     "Unknown",
     "branches",
+    "fresh",
     "locks",
     "probe",
     "processor",
