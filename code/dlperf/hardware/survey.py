@@ -6,6 +6,7 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -62,7 +63,7 @@ class Survey:
 
     def table(self) -> Table:
         """Returns the answers as a table: name, median, what is assumed."""
-        rows = [(a.name, a.measurement or "unknown", a.assumes) for a in self.answers.values()]
+        rows = [(a.name, _frequency(str(a.measurement or "unknown")), a.assumes) for a in self.answers.values()]
         return Table(("probe", "answer", "assumes"), rows)
 
     def save(self, path: Path) -> None:
@@ -120,4 +121,9 @@ def lines(surveys: Iterable[Survey]) -> list[str]:
 def _shown(answer: Answer | None) -> str:
     if answer is None:
         return "not asked"
-    return answer.measurement.summary() if answer.measurement else "unknown"
+    return _frequency(answer.measurement.summary()) if answer.measurement else "unknown"
+
+
+def _frequency(text: str) -> str:
+    """Returns a quantity as readers expect it: ``40 k/s``, not ``40 k1/s``."""
+    return re.sub(r"(?<=[ TGMk])1/s", "/s", text)
