@@ -4,4 +4,41 @@ from __future__ import annotations
 
 from booktools.claims import Claim
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="hardware.page-cache",
+        keys=("hardware.read-cached-speedup",),
+        holds=lambda r: r["hardware.read-cached-speedup"].median > 5,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.kept",
+        keys=("hardware.write-4k-kept", "hardware.write-4k-buffered"),
+        holds=lambda r: r["hardware.write-4k-kept"].median > 5 * r["hardware.write-4k-buffered"].median,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.block-size",
+        keys=("hardware.block-gain",),
+        holds=lambda r: r["hardware.block-gain"] > 4,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.disk-line",
+        keys=("hardware.disk-missed",),
+        holds=lambda r: r["hardware.disk-missed"] < 0.35,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.depth",
+        keys=("hardware.depth-gain",),
+        holds=lambda r: r["hardware.depth-gain"] > 1.5,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.fio",
+        keys=("hardware.fio-random", "hardware.fio-deep", "hardware.fio-order"),
+        holds=lambda r: all(0.8 < r[f"hardware.fio-{name}"].median < 1.25 for name in ("random", "deep", "order")),
+        needs=("linux",),
+    ),
+)
