@@ -41,4 +41,28 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: all(0.8 < r[f"hardware.fio-{name}"].median < 1.25 for name in ("random", "deep", "order")),
         needs=("linux",),
     ),
+    Claim(
+        id="hardware.links-line",
+        keys=("hardware.missed-loopback", "hardware.missed-gigabit"),
+        holds=lambda r: max(r["hardware.missed-loopback"], r["hardware.missed-gigabit"]) < 0.25,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.core-to-core",
+        keys=("hardware.core-to-core", "hardware.alpha-loopback"),
+        holds=lambda r: r["hardware.core-to-core"].median < r["hardware.alpha-loopback"] / 10,
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="hardware.goodput",
+        keys=("hardware.goodput-gigabit", "hardware.payload"),
+        holds=lambda r: abs(r["hardware.goodput-gigabit"].median / r["hardware.payload"] - 1) < 0.03,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.iperf3",
+        keys=("hardware.iperf3-gigabit",),
+        holds=lambda r: abs(r["hardware.iperf3-gigabit"].median - 1) < 0.05,
+        needs=("linux",),
+    ),
 )

@@ -11,7 +11,19 @@ try:
 except ImportError as error:
     raise ImportError(f"dlperf.hardware lacks a package ({error}); pip install 'dlperf[hardware]' brings it") from None
 
-from dlperf.hardware import alphabeta, disks, lines, links, probe, storage, threads, trusted
+from dlperf.hardware import alphabeta, disks, lines, links, probe, storage, threads, topology, trusted
 from dlperf.hardware.probe import Probe, Unknown
 
-__all__ = ["Probe", "Unknown", "alphabeta", "disks", "lines", "links", "probe", "storage", "threads", "trusted"]
+__all__ = [
+    "Probe",
+    "Unknown",
+    "alphabeta",
+    "disks",
+    "lines",
+    "links",
+    "probe",
+    "storage",
+    "threads",
+    "topology",
+    "trusted",
+]

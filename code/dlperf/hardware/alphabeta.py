@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
-
-import numpy as np
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,21 @@ class Line:
 
 
 def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
-    """Returns the line with the least squares of *relative* errors: a short message counts as much as a long one."""
-    n, t = np.asarray(sizes, float), np.asarray(seconds, float)
-    alpha, beta = np.linalg.lstsq(np.stack([1 / t, n / t], 1), np.ones_like(t), rcond=None)[0]
-    return Line(max(float(alpha), 0.0), max(float(beta), np.finfo(float).tiny))
+    """Returns the line with the least sum of absolute *relative* errors, with ``alpha`` and ``beta`` not negative.
+
+    Relative, so that a short message counts as much as a long one; absolute, so that one bad point does not drag the
+    line along. A best line passes through two of the points, so all pairs are tried. Raises ValueError where none
+    will do. Source: Bloomfield and Steiger, Least Absolute Deviations, 1983, chapter 1.
+    """
+    points = list(zip(sizes, seconds, strict=True))
+    lines = []
+    for (n, s), (m, t) in combinations(points, 2):
+        beta = (t - s) / (m - n)
+        if beta > 0 and (alpha := s - beta * n) >= 0:
+            lines.append(Line(alpha, beta))
+    if not lines:
+        raise ValueError(f"no line with a latency and a time for each byte goes through {points}")
+    return min(lines, key=lambda line: sum(abs(line(n) / t - 1) for n, t in points))
 
 
 def check(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[Line, float]:
