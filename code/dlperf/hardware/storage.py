@@ -157,8 +157,8 @@ def rate(
         for worker in workers:
             worker.start()
         try:
-            while stop[0] == 0 and not done[:, 0].all():  # compiled, started, and once around
-                time.sleep(0.001)
+            while stop[0] == 0 and not done[:, 0].all() and all(worker.is_alive() for worker in workers):
+                time.sleep(0.001)  # until all are compiled, started, and once around
             for _ in range(samples):
                 if cache == "empty":
                     forget(file)
