@@ -166,7 +166,7 @@ def rate(
                 time.sleep(seconds)
                 rates.append(float(done[:, 0].sum() - before) / (time.perf_counter() - start))
         finally:
-            failed = stop[0] == 2
+            failed = stop[0] == 2 or not done[:, 0].all()
             stop[0] = max(stop[0], 1)
             for worker in workers:
                 worker.join()
