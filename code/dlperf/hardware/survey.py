@@ -21,12 +21,14 @@ from dlperf.hardware import (
     branches,
     chase,
     compression,
+    links,
     locks,
     order,
     processor,
     products,
     sharing,
     siblings,
+    storage,
     stream,
 )
 from dlperf.hardware.inventory import inventory
@@ -34,7 +36,21 @@ from dlperf.hardware.probe import Probe, Unknown
 from dlperf.measurement import Measurement
 from dlperf.plot import Table
 
-_SUBJECTS = (siblings, chase, order, stream, sharing, processor, branches, locks, products, compression, accelerator)
+_SUBJECTS = (
+    siblings,
+    chase,
+    order,
+    stream,
+    sharing,
+    processor,
+    branches,
+    locks,
+    products,
+    storage,
+    links,
+    compression,
+    accelerator,
+)
 PROBES: tuple[Probe, ...] = tuple(probe for subject in _SUBJECTS for probe in subject.PROBES)
 """All of them, in the order in which the chapter needs them."""
 

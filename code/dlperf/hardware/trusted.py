@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+=======
+import json
+import shutil
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+>>>>>>> part-c
 
+from dlperf.environment import places
 from dlperf.hardware.probe import Unknown
+from dlperf.network import Network
 
 
 def output(command: list[str], timeout: float = 120) -> str:
@@ -22,6 +33,7 @@ def output(command: list[str], timeout: float = 120) -> str:
     return done.stdout
 
 
+<<<<<<< HEAD
 def mbw(mebibytes: int = 128, runs: int = 5, tests: Sequence[int] = (0, 1)) -> dict[str, list[float]]:
     """Returns the bytes that mbw copied per second, run by run: ``loop`` word by word, ``memcpy`` or ``block``.
 
@@ -64,3 +76,70 @@ def parse_perf(text: str, event: str) -> float:
         if any(field.startswith(event) for field in rest) and count.replace(".", "").isdigit():
             return float(count)
     raise Unknown(f"this processor does not count {event} for us, as in most virtual machines: {text.strip()[:100]}")
+=======
+def fio(path: Path, block: int, depth: int = 1, *, in_order: bool = False, seconds: float = 0.3) -> float:
+    """Returns how many reads of so many bytes a second `fio` does of a file, past the page cache.
+
+    It does what `dlperf.hardware.storage.rate` does: ``depth`` threads, each with one ``pread`` under way.
+    """
+    what = {"filename": path, "rw": "read" if in_order else "randread", "bs": block, "numjobs": depth}
+    fixed = {"name": "trusted", "direct": 1, "ioengine": "psync", "size": path.stat().st_size, "allow_file_create": 0}
+    options = [f"--{name}={value}" for name, value in (fixed | what).items()]
+    options += ["--thread", "--norandommap", "--group_reporting", "--time_based", f"--runtime={seconds * 1e3:.0f}ms"]
+    return fio_reads(output(["fio", *options, "--output-format=json"]))
+
+
+def fio_reads(text: str) -> float:
+    """Returns the reads per second in the JSON that `fio` printed, whatever it printed before."""
+    (job,) = json.loads(text[text.index("{") :])["jobs"]
+    return job["read"]["iops"]
+
+
+def iperf3(amount: int) -> float:
+    """Returns the bytes per second that `iperf3` gets through TCP within this machine, sending ``amount`` bytes."""
+    with ThreadPoolExecutor() as pool:
+        server = pool.submit(iperf3_server, "127.0.0.1")
+        rate = iperf3_client("127.0.0.1", amount)
+        server.result()
+    return rate
+
+
+def iperf3_over(link: Network, amount: int) -> float:
+    """Returns the bytes per second that `iperf3` gets from the first host of ``link`` to the second."""
+    if shutil.which("iperf3") is None:
+        raise Unknown("iperf3 is not installed; on Debian: apt install iperf3")
+    return link.run(_iperf3_end, amount)[0]
+
+
+def _iperf3_end(rank: int, amount: int) -> float:
+    return iperf3_client("10.0.0.2", amount) if rank == 0 else float(bool(iperf3_server("10.0.0.2")))
+
+
+def iperf3_server(address: str) -> str:
+    """Returns what `iperf3` says of the one client that it has served."""
+    return output(["iperf3", "--server", "--one-off", "--bind", address, "--json"], timeout=60)
+
+
+def iperf3_client(address: str, amount: int, tries: int = 100) -> float:
+    """Returns the bytes per second that the server received; waits for the server to begin.
+
+    Both have a core of their own, where there are two to be had.
+    """
+    command = ["iperf3", "--client", address, "--bytes", str(amount), "--json"]
+    if len(free := places()) > 1:
+        command += ["--affinity", f"{free[0]},{free[1]}"]
+    for _ in range(tries - 1):
+        try:
+            return iperf3_received(output(command))
+        except Unknown:  # the server is not there yet
+            time.sleep(0.05)
+    return iperf3_received(output(command))
+
+
+def iperf3_received(text: str) -> float:
+    """Returns the bytes per second in the JSON that `iperf3` printed; raises `Unknown` with the error in it."""
+    said = json.loads(text)
+    if "error" in said:
+        raise Unknown(f"iperf3: {said['error']}")
+    return said["end"]["sum_received"]["bits_per_second"] / 8
+>>>>>>> part-c

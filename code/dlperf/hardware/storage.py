@@ -1,0 +1,207 @@
+"""Storage: how many reads or writes of a size a disk does in a second, in order or at random, and so many at once.
+
+The loops are compiled and call the system's ``pread`` and ``pwrite``. The page cache is asked or passed by. Nothing
+is left behind. The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from dlperf.environment import environment
+from dlperf.hardware.disks import disk
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.measurement import Measurement
+
+SIZE = 2**27
+"""The bytes of the file that is read and written."""
+
+CACHES = ("passed by", "empty", "full")
+"""What the page cache can be when a file is read."""
+
+_call = types.int64(types.int32, types.uintp, types.uintp, types.int64)
+pread: Any = types.ExternalFunction("pread", _call)
+pwrite: Any = types.ExternalFunction("pwrite", _call)
+fsync: Any = types.ExternalFunction("fsync", types.int32(types.int32))
+
+
+@njit(nogil=True, cache=True)
+def read(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
+    """Reads ``block`` at one of ``places`` after another until told to ``stop``; counts them in ``done``."""
+    while not stop[0]:
+        place = places[done[0] % len(places)]
+        if pread(file, block.ctypes.data, block.size, place) != block.size:
+            stop[0] = 2
+        done[0] += 1
+
+
+@njit(nogil=True, cache=True)
+def write(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
+    """Writes ``block`` to one of ``places`` after another until told to ``stop``; counts them in ``done``."""
+    while not stop[0]:
+        place = places[done[0] % len(places)]
+        if pwrite(file, block.ctypes.data, block.size, place) != block.size:
+            stop[0] = 2
+        done[0] += 1
+
+
+@njit(nogil=True, cache=True)
+def write_through(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
+    """Writes as `write` does, and after each block waits until the disk says that it has kept it."""
+    while not stop[0]:
+        place = places[done[0] % len(places)]
+        if pwrite(file, block.ctypes.data, block.size, place) != block.size or fsync(file) != 0:
+            stop[0] = 2
+        done[0] += 1
+
+
+@contextmanager
+def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
+    """Yields the path of a file of ``size`` random bytes that are on the disk; it is removed whatever happens.
+
+    Raises `Unknown` where the folder is kept in memory or has less than four times the space.
+    """
+    folder = folder or tempfile.gettempdir()
+    if disk(folder).file_system in ("tmpfs", "ramfs"):
+        raise Unknown(f"{folder} is kept in memory, not on a disk; set TMPDIR to a folder on a disk")
+    if (free := shutil.disk_usage(folder).free) < 4 * size:
+        raise Unknown(f"{folder} has {free >> 20} MiB free; the probe wants {4 * size >> 20} MiB")
+    handle, name = tempfile.mkstemp(prefix="dlperf-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            piece = np.random.default_rng(0).bytes(2**22)  # a disk may compress zeros
+            for _ in range(size // len(piece)):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        os.unlink(name)
+
+
+@contextmanager
+def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
+    """Yields a descriptor of a file with the page cache ``passed by``, ``empty`` at first, or ``full`` of the file.
+
+    Raises `Unknown` where the system or the file system cannot pass it by.
+    """
+    flags = os.O_RDWR | (getattr(os, "O_DIRECT", 0) if cache == "passed by" else 0)
+    try:
+        file = os.open(path, flags)
+    except OSError as error:
+        raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
+    try:
+        if cache == "passed by" and not hasattr(os, "O_DIRECT"):
+            if sys.platform != "darwin":
+                raise Unknown("this system has no way to pass by the page cache")
+            import fcntl
+
+            fcntl.fcntl(file, getattr(fcntl, "F_NOCACHE", 48), 1)
+        if cache == "full":
+            while os.read(file, 2**22):
+                pass
+        yield file
+    finally:
+        os.close(file)
+
+
+def forget(file: int) -> None:
+    """Empties the page cache of a file that is on the disk; raises `Unknown` where a program may not ask for that."""
+    if not hasattr(os, "posix_fadvise"):
+        raise Unknown("this system does not let a program empty the page cache of a file")
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def rate(
+    path: Path,
+    block: int,
+    depth: int = 1,
+    *,
+    loop: Callable[..., None] = read,
+    cache: str = "passed by",
+    in_order: bool = False,
+    seconds: float = 0.1,
+    samples: int = 5,
+) -> Measurement:
+    """Returns how many blocks of so many bytes a second: ``depth`` threads have one each under way at any moment.
+
+    Blocks stand where a random generator says, or follow each other. A sample is what is counted in ``seconds``
+    while all threads are at work; an ``empty`` page cache is emptied again before each.
+    """
+    count = path.stat().st_size // block
+    rng = np.random.default_rng(depth)
+    whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8)  # begins at a page, as direct access demands
+    done, stop = np.zeros((depth, 8), np.int64), np.zeros(1, np.int64)
+    rates: list[float] = []
+    workers: list[Thread] = []
+    with opened(path, cache) as file:
+        for i in range(depth):
+            order = np.roll(np.arange(count), -i * count // depth) if in_order else rng.permutation(count)
+            buffer = whole[i * block : (i + 1) * block]
+            if loop is not read:
+                buffer[:] = rng.integers(0, 256, block, np.uint8)
+            workers.append(Thread(target=loop, args=(file, buffer, block * order, done[i], stop)))
+        for worker in workers:
+            worker.start()
+        try:
+            while stop[0] == 0 and not done[:, 0].all() and all(worker.is_alive() for worker in workers):
+                time.sleep(0.001)  # until all are compiled, started, and once around
+            for _ in range(samples):
+                if cache == "empty":
+                    forget(file)
+                start, before = time.perf_counter(), done[:, 0].sum()
+                time.sleep(seconds)
+                rates.append(float(done[:, 0].sum() - before) / (time.perf_counter() - start))
+        finally:
+            failed = stop[0] == 2 or not done[:, 0].all()
+            stop[0] = max(stop[0], 1)
+            for worker in workers:
+                worker.join()
+    if failed:
+        raise Unknown(f"{loop.__name__} of {block} bytes failed or came up short in {path.parent}")
+    return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
+
+
+def each(rates: Measurement) -> Measurement:
+    """Returns the seconds of one read or write, of a rate with one under way."""
+    return Measurement(tuple(1 / r for r in rates.samples if r), "s", rates.description, 1, rates.environment)
+
+
+@probe("read 4 KiB at random", "the page cache is passed by; a virtual disk's host may still answer from its own")
+def read_at_random() -> Measurement:
+    with scratch(SIZE // 2) as path:
+        return each(rate(path, 2**12))
+
+
+@probe("write 4 KiB at random", "the page cache is passed by, and the disk says that it has kept each one (fsync)")
+def write_at_random() -> Measurement:
+    with scratch(SIZE // 2) as path:
+        return each(rate(path, 2**12, loop=write_through))
+
+
+@probe("read 1 MiB in order", "the page cache is passed by; a virtual disk's host may still answer from its own")
+def read_in_order() -> Measurement:
+    with scratch(SIZE // 2) as path:
+        return each(rate(path, 2**20, in_order=True, seconds=0.2))
+
+
+@probe("reads of 4 KiB, 32 at once", "32 threads that wait for one each; a disk may take more from a better queue")
+def read_many() -> Measurement:
+    with scratch(SIZE // 2) as path:
+        return rate(path, 2**12, 32)
+
+
+PROBES = (read_at_random, write_at_random, read_in_order, read_many)
