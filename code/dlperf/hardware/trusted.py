@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
+import json
 import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-=======
-import json
-import shutil
-import subprocess
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
->>>>>>> part-c
 
 from dlperf.environment import places
 from dlperf.hardware.probe import Unknown
@@ -33,7 +27,6 @@ def output(command: list[str], timeout: float = 120) -> str:
     return done.stdout
 
 
-<<<<<<< HEAD
 def mbw(mebibytes: int = 128, runs: int = 5, tests: Sequence[int] = (0, 1)) -> dict[str, list[float]]:
     """Returns the bytes that mbw copied per second, run by run: ``loop`` word by word, ``memcpy`` or ``block``.
 
@@ -76,7 +69,8 @@ def parse_perf(text: str, event: str) -> float:
         if any(field.startswith(event) for field in rest) and count.replace(".", "").isdigit():
             return float(count)
     raise Unknown(f"this processor does not count {event} for us, as in most virtual machines: {text.strip()[:100]}")
-=======
+
+
 def fio(path: Path, block: int, depth: int = 1, *, in_order: bool = False, seconds: float = 0.3) -> float:
     """Returns how many reads of so many bytes a second `fio` does of a file, past the page cache.
 
@@ -142,4 +136,3 @@ def iperf3_received(text: str) -> float:
     if "error" in said:
         raise Unknown(f"iperf3: {said['error']}")
     return said["end"]["sum_received"]["bits_per_second"] / 8
->>>>>>> part-c
