@@ -124,3 +124,16 @@ def test_a_single_slow_point_is_no_step():
 
 def test_a_slope_that_does_not_double_is_no_step():
     assert caches.steps([2**i for i in range(12, 18)], [1, 1.2, 1.4, 1.6, 1.6, 1.6]) == []
+
+
+def test_passes_and_shares_speak_of_the_same_orders():
+    assert set(caches.passes(8)) == set(caches.shares(8, Cache(1, 4096, 64, 2))) == set(caches.ORDERS)
+    for run in caches.passes(8).values():
+        run()
+    predicted = {name: share for name, (_, _, share) in caches.ORDERS.items()}
+    assert {name: parts[1] for name, parts in caches.shares(512, Cache(1, 49152, 64, 12)).items()} == predicted
+
+
+def test_without_ways_there_is_no_model():
+    with pytest.raises(Unknown, match="ways"):
+        caches.shares(8, Cache(1, 131072, 128, 0))
