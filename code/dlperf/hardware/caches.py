@@ -6,9 +6,10 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,9 @@ class Cache:
 
     @property
     def sets(self) -> int:
-        """The number of groups of lines; an address says in which one its line may lie."""
+        """The number of groups of lines; an address says in which one its line may lie. `Unknown` without ways."""
+        if not self.ways:
+            raise Unknown(f"this system does not tell how many ways its L{self.level} cache has")
         return self.size // (self.line * self.ways)
 
 
@@ -119,6 +122,10 @@ def count(addresses, writes, line, sets, ways):
     return hits, misses, backs
 
 
+ORDERS = {"rows": ("row", 0, 1 / 8), "columns": ("column", 0, 1.0), "columns, padded": ("column", 8, 1 / 8)}
+"""Orders in which to visit a matrix: by row or column, elements of padding after each row, and predicted misses."""
+
+
 def addresses(rows: int, columns: int, order: str, padding: int = 0) -> NDArray[np.int64]:
     """Returns the addresses of float64 elements in the ``order`` ("row" or "column") in which a matrix is visited.
 
@@ -144,3 +151,25 @@ def by_columns(x):
     for j in range(columns):
         for i in range(rows):
             x[i, j] += 1
+
+
+def passes(n: int) -> dict[str, Callable[[], object]]:
+    """Returns functions that add 1 to every element of an ``(n, n)`` matrix, in each of the ``ORDERS``."""
+    loops = {"row": by_rows, "column": by_columns}
+    grids = {name: np.zeros((n, n + padding))[:, :n] for name, (_, padding, _) in ORDERS.items()}
+    return {name: partial(loops[order], grids[name]) for name, (order, _, _) in ORDERS.items()}
+
+
+def shares(n: int, cache: Cache) -> dict[str, tuple[float, ...]]:
+    """Returns hits, misses and write-backs per element of the same passes, as `count` says."""
+    counts = {
+        name: count(addresses(n, n, order, padding), True, cache.line, cache.sets, cache.ways)
+        for name, (order, padding, _) in ORDERS.items()
+    }
+    return {name: tuple(part / n**2 for part in parts) for name, parts in counts.items()}
+
+
+def counted(n: int) -> dict[str, float]:
+    """Returns the L1 misses per element of the same passes, as the processor counts them; `Unknown` if it does not."""
+    event = "L1-dcache-load-misses"
+    return {name: trusted.counted(event, run) / n**2 for name, run in passes(n).items()}
