@@ -78,4 +78,19 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.mispredict-cycles",),
         holds=lambda r: 5 < r["hardware.mispredict-cycles"] < 60,
     ),
+    Claim(
+        id="hardware.roof",
+        keys=("hardware.roof-highest",),
+        holds=lambda r: r["hardware.roof-highest"] < 1.8,
+    ),
+    Claim(
+        id="hardware.roof-low",
+        keys=("hardware.roof-low",),
+        holds=lambda r: r["hardware.roof-low"] > 3,
+    ),
+    Claim(
+        id="hardware.new-memory",
+        keys=("hardware.new-memory",),
+        holds=lambda r: r["hardware.new-memory"].median > 1.2,
+    ),
 )

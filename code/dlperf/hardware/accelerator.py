@@ -93,18 +93,18 @@ def _needs_bus(device: torch.device) -> None:
         raise Unknown("there is no GPU: nothing is launched, and no bus lies between the processor and its memory")
 
 
-@probe(
-    "product of matrices, float32", "PyTorch's own product, 2048 rows: what programs attain, not what the silicon could"
-)
-def float32() -> Measurement:
-    """Returns the FLOP/s of a large float32 product on the GPU, or on the CPU without one."""
-    return products([2048], [torch.float32], try_gpu())[torch.float32, 2048]
+@probe("GPU: product of matrices, bfloat16", "8192 rows, by PyTorch: what programs attain, not what the silicon could")
+def gpu_product() -> Measurement:
+    """Returns the FLOP/s of a large bfloat16 product on the first GPU."""
+    _needs_bus(try_gpu())
+    return products([8192], [torch.bfloat16], try_gpu())[torch.bfloat16, 8192]
 
 
-@probe("product of matrices, bfloat16", "as for float32; a processor without instructions for it converts")
-def bfloat16() -> Measurement:
-    """Returns the FLOP/s of a large bfloat16 product on the GPU, or on the CPU without one."""
-    return products([2048], [torch.bfloat16], try_gpu())[torch.bfloat16, 2048]
+@probe("GPU: memory", "a copy of a gibibyte, read and written, from more than its caches hold")
+def gpu_memory() -> Measurement:
+    """Returns the B/s at which the first GPU copies its own memory."""
+    _needs_bus(try_gpu())
+    return copies([2**30], try_gpu())[2**30]
 
 
 @probe("GPU: kernel launch", "an empty kernel, one of a thousand")
@@ -119,4 +119,4 @@ def gpu_mebibyte() -> Measurement:
     return crossings([2**20], try_gpu())["to pinned", 2**20]
 
 
-PROBES = (float32, bfloat16, gpu_launch, gpu_mebibyte)
+PROBES = (gpu_product, gpu_memory, gpu_launch, gpu_mebibyte)

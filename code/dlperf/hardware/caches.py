@@ -72,24 +72,22 @@ def level(number: int) -> Cache:
     raise Unknown(f"this system reports no cache of level {number}")
 
 
-def steps(sizes: Sequence[int], latencies: Sequence[float], rise: float = 1.1, least: float = 1.5) -> list[float]:
+def steps(sizes: Sequence[int], latencies: Sequence[float], rise: float = 1.1) -> list[float]:
     """Returns the sizes in bytes at which a curve of latencies steps up, by a rule fixed before it was looked at.
 
-    A larger working set is never faster, so what lies above a later point is noise and is lowered to it. A step is
-    a run of points, each ``rise`` times the one before it or more, that climbs by the factor ``least`` in all. It
-    lies where the curve passes the geometric mean of the step's foot and head.
+    A larger working set is never faster, so a point above a later one is noise and is lowered to it. A step is a run
+    of points, each ``rise`` times the one before it or more, that doubles in all. It lies where the curve has doubled.
     """
-    x = np.log(sizes)
-    y = np.log(np.minimum.accumulate(latencies[::-1])[::-1])
-    climbs = [*(np.diff(y) >= np.log(rise)), False]
+    x = np.log2(sizes)
+    y = np.log2(np.minimum.accumulate(latencies[::-1])[::-1])
+    climbs = [*(np.diff(y) >= np.log2(rise)), False]
     found, foot = [], None
     for i, climbing in enumerate(climbs):
         if climbing and foot is None:
             foot = i
         elif not climbing and foot is not None:
-            if y[i] - y[foot] >= np.log(least):
-                middle = (y[foot] + y[i]) / 2
-                found.append(float(np.exp(np.interp(middle, y[foot : i + 1], x[foot : i + 1]))))
+            if y[i] >= y[foot] + 1:
+                found.append(float(2 ** np.interp(y[foot] + 1, y[foot : i + 1], x[foot : i + 1])))
             foot = None
     return found
 

@@ -10,6 +10,7 @@ import mmap
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -88,8 +89,10 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
     """Returns the seconds per step of a random walk through each block, with a stop every ``apart`` bytes.
 
     The blocks take turns of five samples. Before each turn a walk goes round once, or for 100,000 steps, so that
-    what fits into a cache is there.
+    what fits into a cache is there. Raises ValueError for blocks that overlap: a walk would leave its own.
     """
+    if any(np.may_share_memory(a, b) for a, b in combinations(blocks.values(), 2)):
+        raise ValueError(f"the blocks {', '.join(blocks)} overlap, and each walk needs memory of its own")
     at = {name: np.uint64(0) for name in blocks}
     samples: dict[str, list[float]] = {name: [] for name in blocks}
     for words in blocks.values():

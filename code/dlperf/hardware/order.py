@@ -6,7 +6,7 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numba import njit
@@ -44,6 +44,28 @@ def read_at_random(words, bits, count):
     for _ in range(count):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         relaxed.load(words, x >> np.uint64(64 - bits))
+
+
+def in_turn(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, Measurement]:
+    """Returns the seconds of each of several functions, called in turn, after one call of each that is not counted."""
+    samples: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(repeats + 1):
+        for name, fn in ways.items():
+            start = time.perf_counter()
+            fn()
+            samples[name] += [time.perf_counter() - start] if turn else []
+    env = environment("cpu")
+    return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
+
+
+def directions(words: NDArray[np.uint64], repeats: int = 5) -> dict[str, Measurement]:
+    """Returns the seconds to read all words ``forward`` and ``backward``."""
+    one = np.uint64(1)
+    ways: dict[str, Callable[[], object]] = {
+        "forward": lambda: read(words, np.uint64(0), one),
+        "backward": lambda: read_backwards(words, one),
+    }
+    return in_turn(ways, repeats)
 
 
 def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -> dict[int, Measurement]:

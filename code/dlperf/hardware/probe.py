@@ -20,6 +20,12 @@ class Probe:
     assumes: str
     ask: Callable[[], Measurement]
 
+    @property
+    def key(self) -> str:
+        """What records call it: its module and its function, such as ``chase-l1``."""
+        module, name = self.ask.__module__.rpartition(".")[2], self.ask.__name__.removesuffix("_probe")
+        return f"{module}-{name}".replace("_", "-")
+
     def __call__(self) -> Measurement:
         """Returns the answer; raises `Unknown` where this machine cannot know it."""
         return self.ask()

@@ -6,11 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
 import torch
 from torch.nn.functional import conv2d, layer_norm
 
@@ -94,9 +89,12 @@ def convolution(device: torch.device | str, images: int = 8, channels: int = 128
     x = torch.ones(images, channels, side, side, device=device)
     w = torch.ones(channels, channels, 3, 3, device=device)
     moved = 4 * (2 * x.numel() + w.numel())
-    return Operation(
-        "convolution", convolution_flops(images, channels, channels, side, 3), moved, lambda: conv2d(x, w, padding=1)
-    )
+
+    def run() -> torch.Tensor:
+        with torch.backends.cudnn.flags(allow_tf32=False):  # or a GPU rounds to fewer bits, and is above the roof
+            return conv2d(x, w, padding=1)
+
+    return Operation("convolution", convolution_flops(images, channels, channels, side, 3), moved, run)
 
 
 def operations(device: torch.device | str) -> list[Operation]:
@@ -119,17 +117,10 @@ def triad(device: torch.device | str) -> Operation:
     return Operation("triad", 2 * n, 12 * n, lambda: torch.add(x, y, alpha=3, out=z))
 
 
-def page_faults(run: Callable[[], object], calls: int = 3) -> float:
-    """Returns how many pages of memory the system must find for this process in each call; 0 where it does not tell."""
-    if resource is None:
-        return 0.0
-    run()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(calls):
-        run()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls
-
-
-def measured(run: Sequence[Operation], device: torch.device | str, repeats: int = 9) -> dict[str, Measurement]:
-    """Returns the seconds of each operation, all measured in turn."""
-    return timing.compare({op.name: op.run for op in run}, repeats=repeats, device=device, max_seconds=12)
+def measured(
+    run: Sequence[Operation], device: torch.device | str, repeats: int = 9, threads: int | None = None
+) -> dict[str, Measurement]:
+    """Returns the seconds of each operation, all measured in turn, on so many threads of the CPU."""
+    return timing.compare(
+        {op.name: op.run for op in run}, repeats=repeats, device=device, max_seconds=12, num_threads=threads
+    )

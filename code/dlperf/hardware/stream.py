@@ -5,7 +5,6 @@ The chapter *Hardware* tells the story.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -58,17 +57,6 @@ def elements() -> int:
     return min(max(2**26, 4 * cache_bytes()), most) // 8
 
 
-def seconds(fn: Callable[[], object], repeats: int) -> list[float]:
-    """Returns the seconds of each of several calls, after one that is not counted."""
-    fn()
-    taken = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        fn()
-        taken.append(time.perf_counter() - start)
-    return taken
-
-
 def bandwidth(workers: int, repeats: int = 7) -> Measurement:
     """Returns the triad's B/s on so many cores at once: 24 bytes an element, as STREAM counts them.
 
@@ -104,29 +92,22 @@ def writing(repeats: int = 9) -> dict[str, Measurement]:
         "write": lambda: fill(a, 1.5),
         "update": lambda: increase(a, 1.5),
     }
-    samples: dict[str, list[float]] = {name: [] for name in ways}
-    for fn in ways.values():
-        fn()  # compiled
-    for _ in range(repeats):
-        for name, fn in ways.items():
-            samples[name] += seconds(fn, 1)
-    env = environment("cpu")
-    return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
+    return order.in_turn(ways, repeats)
 
 
-def against_mbw(mebibytes: int = 64, rounds: int = 7) -> dict[str, Measurement]:
+def against_mbw(mebibytes: int = 64, rounds: int = 11) -> dict[str, Measurement]:
     """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
 
-    Both copy as many bytes on base pages, in turn, and count each byte once. Raises `Unknown` without mbw.
+    Both copy as many bytes on base pages, and count each byte once. They take turns; each turn's best of five stands,
+    because others who use the memory only slow it down. Raises `Unknown` without mbw.
     """
     a, b = (chase.memory(mebibytes * 2**20) for _ in range(2))
     ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
     ratios: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
-        theirs = trusted.mbw(mebibytes, runs=3)
-        for name, fn in ways.items():
-            ours = a.nbytes / np.median(seconds(fn, 3))
-            ratios[name].append(float(ours / np.median(theirs[name])))
+        theirs = trusted.mbw(mebibytes, runs=5)
+        for name, ours in order.in_turn(ways, 5).items():
+            ratios[name].append(a.nbytes / min(ours.samples) / max(theirs[name]))
     env = environment("cpu")
     return {name: Measurement(tuple(taken), "1", f"{name} over mbw", environment=env) for name, taken in ratios.items()}
 

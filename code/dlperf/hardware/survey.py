@@ -6,6 +6,7 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -15,13 +16,26 @@ from typing import Any
 from tqdm import tqdm
 
 from dlperf.environment import environment
-from dlperf.hardware import accelerator, compression, siblings
+from dlperf.hardware import (
+    accelerator,
+    branches,
+    chase,
+    compression,
+    locks,
+    order,
+    processor,
+    products,
+    sharing,
+    siblings,
+    stream,
+)
 from dlperf.hardware.inventory import inventory
 from dlperf.hardware.probe import Probe, Unknown
 from dlperf.measurement import Measurement
 from dlperf.plot import Table
 
-PROBES: tuple[Probe, ...] = (*siblings.PROBES, *accelerator.PROBES, *compression.PROBES)
+_SUBJECTS = (siblings, chase, order, stream, sharing, processor, branches, locks, products, compression, accelerator)
+PROBES: tuple[Probe, ...] = tuple(probe for subject in _SUBJECTS for probe in subject.PROBES)
 """All of them, in the order in which the chapter needs them."""
 
 
@@ -40,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Survey:
-    """A machine: what its system tells, what its probes said by their functions' names, and the ``seconds`` it took."""
+    """A machine: what its system tells, what its probes said, by key, and the ``seconds`` it took."""
 
     machine: dict[str, Any]
     environment: dict[str, Any]
@@ -49,7 +63,7 @@ class Survey:
 
     def table(self) -> Table:
         """Returns the answers as a table: name, median, what is assumed."""
-        rows = [(a.name, a.measurement or "unknown", a.assumes) for a in self.answers.values()]
+        rows = [(a.name, _frequency(str(a.measurement or "unknown")), a.assumes) for a in self.answers.values()]
         return Table(("probe", "answer", "assumes"), rows)
 
     def save(self, path: Path) -> None:
@@ -66,7 +80,7 @@ def ask(probes: Sequence[Probe] = PROBES, progress: bool = True) -> Survey:
     ) as bar:
         for each in bar:
             bar.set_description(f"{each.name:<32.32}")
-            answers[each.ask.__name__] = _answer(each)
+            answers[each.key] = _answer(each)
     machine = json.loads(json.dumps(asdict(inventory())))  # as `load` will read it: lists, no tuples
     return Survey(machine, environment(), answers, time.perf_counter() - start)
 
@@ -107,4 +121,9 @@ def lines(surveys: Iterable[Survey]) -> list[str]:
 def _shown(answer: Answer | None) -> str:
     if answer is None:
         return "not asked"
-    return answer.measurement.summary() if answer.measurement else "unknown"
+    return _frequency(answer.measurement.summary()) if answer.measurement else "unknown"
+
+
+def _frequency(text: str) -> str:
+    """Returns a quantity as readers expect it: ``40 k/s``, not ``40 k1/s``."""
+    return re.sub(r"(?<=[ TGMk])1/s", "/s", text)

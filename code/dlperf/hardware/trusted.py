@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from dlperf.hardware.probe import Unknown
 
@@ -37,3 +39,28 @@ def parse_mbw(text: str) -> dict[str, list[float]]:
     for method, rate in re.findall(r"Method: (\w+).*?Copy: ([\d.]+) MiB/s", text):
         rates[names[method]].append(float(rate) * 2**20)
     return {name: found for name, found in rates.items() if found}
+
+
+def counted(event: str, work: Callable[[], object], seconds: float = 0.5) -> float:
+    """Returns how often the processor counted an ``event``, such as a cache miss, per call of ``work``.
+
+    perf watches this process for so many ``seconds`` of calls. Raises `Unknown` without perf, and where the processor
+    or the system lets nobody count, as in most virtual machines.
+    """
+    command = ["perf", "stat", "-x,", "--log-fd", "1", "-e", event, "-p", str(os.getpid()), "sleep", str(seconds)]
+    calls = 0
+    with ThreadPoolExecutor(1) as helper:
+        told = helper.submit(output, command)
+        while not told.done():
+            work()
+            calls += 1
+    return parse_perf(told.result(), event) / calls
+
+
+def parse_perf(text: str, event: str) -> float:
+    """Returns the count of an event in what ``perf stat -x,`` prints; raises `Unknown` if nothing was counted."""
+    for line in text.splitlines():
+        count, *rest = line.split(",")
+        if any(field.startswith(event) for field in rest) and count.replace(".", "").isdigit():
+            return float(count)
+    raise Unknown(f"this processor does not count {event} for us, as in most virtual machines: {text.strip()[:100]}")
