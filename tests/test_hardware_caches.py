@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlperf.hardware import caches
-from dlperf.hardware.caches import Cache
+from dlperf.hardware import caches, inventory
+from dlperf.hardware.inventory import Cache
 from dlperf.hardware.probe import Unknown
 
 
@@ -43,7 +43,9 @@ def test_the_model_agrees_with_a_plain_one(addresses, writes, line, sets, ways):
     assert caches.count(np.array(addresses), writes, line, sets, ways) == _oracle(addresses, writes, line, sets, ways)
 
 
-@pytest.mark.parametrize("cache", [Cache(1, 32 * 1024, 64, 8), Cache(1, 48 * 1024, 64, 12), Cache(1, 65536, 64, 4)])
+@pytest.mark.parametrize(
+    "cache", [Cache(1, "Data", 32 * 1024, 64, 8), Cache(1, "Data", 48 * 1024, 64, 12), Cache(1, "Data", 65536, 64, 4)]
+)
 def test_what_the_chapter_predicts_is_exact(cache):
     n = 512
     lines = n * n // 8
@@ -76,36 +78,38 @@ def test_both_passes_visit_every_element_once():
     assert (x == 2).all()
 
 
-def test_linux_is_read_and_instruction_caches_are_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(caches.platform, "system", lambda: "Linux")
+def test_the_first_core_that_is_ours_tells_and_instruction_caches_are_left_out(monkeypatch):
+    of = lambda core: [
+        Cache(2, "Unified", 2**20 * core, 64, 16, (core,)),
+        Cache(1, "Data", 49152, 64, 12, (core,)),
+        Cache(1, "Instruction", 32768, 64, 8, (core,)),
+    ]
     monkeypatch.setattr(caches, "places", lambda: [3, 1])
-    told = [(1, "Data", "48K", 12), (1, "Instruction", "32K", 8), (2, "Unified", "1024K", 16)]
-    for i, (level, kind, size, ways) in enumerate(told):
-        index = tmp_path / "cpu3" / "cache" / f"index{i}"
-        index.mkdir(parents=True)
-        fields = {"level": level, "type": kind, "size": size, "coherency_line_size": 64, "ways_of_associativity": ways}
-        for name, value in fields.items():
-            (index / name).write_text(f"{value}\n", encoding="ascii")
-    assert caches.reported(tmp_path) == [Cache(1, 49152, 64, 12), Cache(2, 2**20, 64, 16)]
-    assert caches.reported(tmp_path)[0].sets == 64
+    monkeypatch.setattr(caches, "all_caches", lambda: (*of(1), *of(3)))
+    first, second = caches.reported()
+    assert (first.level, first.kind, first.sets) == (1, "Data", 64)
+    assert (second.size, second.cores) == (3 * 2**20, (3,))
 
 
-def test_a_system_that_reports_nothing_is_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(caches.platform, "system", lambda: "Linux")
+def test_a_system_that_reports_nothing_is_unknown(monkeypatch):
+    monkeypatch.setattr(caches, "all_caches", lambda: ())
     with pytest.raises(Unknown, match="reports no caches"):
-        caches.reported(tmp_path)
+        caches.reported()
 
 
-def test_macos_is_read_and_its_fast_cores_are_taken():
+def test_macos_is_read_and_its_fast_cores_are_taken(monkeypatch):
     text = (
         "hw.cachelinesize: 128\nhw.l1dcachesize: 65536\nhw.l2cachesize: 4194304\n"
         "hw.perflevel0.l1dcachesize: 131072\nhw.perflevel0.l2cachesize: 12582912\n"
     )
-    assert caches._darwin(text) == [Cache(1, 131072, 128, 0), Cache(2, 12582912, 128, 0)]
+    told = inventory.caches_of_macos(text)
+    assert told == (Cache(1, "Data", 131072, 128), Cache(2, "Unified", 12582912, 128))
+    monkeypatch.setattr(caches, "all_caches", lambda: told)
+    assert tuple(caches.reported()) == told
 
 
 def test_a_level_that_is_not_there_is_unknown(monkeypatch):
-    monkeypatch.setattr(caches, "reported", lambda: [Cache(1, 65536, 64, 0)])
+    monkeypatch.setattr(caches, "reported", lambda: [Cache(1, "Data", 65536, 64)])
     assert caches.level(1).size == 65536
     with pytest.raises(Unknown, match="level 3"):
         caches.level(3)
@@ -127,13 +131,13 @@ def test_a_slope_that_does_not_double_is_no_step():
 
 
 def test_passes_and_shares_speak_of_the_same_orders():
-    assert set(caches.passes(8)) == set(caches.shares(8, Cache(1, 4096, 64, 2))) == set(caches.ORDERS)
+    assert set(caches.passes(8)) == set(caches.shares(8, Cache(1, "Data", 4096, 64, 2))) == set(caches.ORDERS)
     for run in caches.passes(8).values():
         run()
     predicted = {name: share for name, (_, _, share) in caches.ORDERS.items()}
-    assert {name: parts[1] for name, parts in caches.shares(512, Cache(1, 49152, 64, 12)).items()} == predicted
+    assert {name: parts[1] for name, parts in caches.shares(512, Cache(1, "Data", 49152, 64, 12)).items()} == predicted
 
 
 def test_without_ways_there_is_no_model():
     with pytest.raises(Unknown, match="ways"):
-        caches.shares(8, Cache(1, 131072, 128, 0))
+        caches.shares(8, Cache(1, "Data", 131072, 128))

@@ -97,13 +97,13 @@ def test_probes_say_what_they_assume():
 
 
 def test_memory_that_a_cache_may_hold_is_no_main_memory(monkeypatch):
-    monkeypatch.setattr(chase.caches, "reported", lambda: [chase.caches.Cache(3, 96 * 2**20, 64, 16)])
+    monkeypatch.setattr(chase.caches, "reported", lambda: [chase.caches.Cache(3, "Unified", 96 * 2**20, 64, 16)])
     with pytest.raises(Unknown, match="96 MiB"):
         chase.dram()
 
 
 def test_an_l3_cache_as_slow_as_memory_is_not_reported(monkeypatch):
-    told = [chase.caches.Cache(level, 2**20, 64, 16) for level in (1, 2, 3)]
+    told = [chase.caches.Cache(level, "Unified", 2**20, 64, 16) for level in (1, 2, 3)]
     monkeypatch.setattr(chase.caches, "reported", lambda: told)
     monkeypatch.setattr(chase, "latency", lambda words: chase.Measurement((1e-7,)))
     with pytest.raises(Unknown, match="too small"):

@@ -5,12 +5,8 @@ The chapter *Hardware* tells the story.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numba import njit
@@ -18,53 +14,20 @@ from numpy.typing import NDArray
 
 from dlperf.environment import places
 from dlperf.hardware import trusted
+from dlperf.hardware.inventory import Cache, all_caches
 from dlperf.hardware.probe import Unknown
 
 
-@dataclass(frozen=True)
-class Cache:
-    """A cache for data: its ``level``, its ``size`` and that of a ``line`` in bytes, and its ``ways`` (0: not told)."""
-
-    level: int
-    size: int
-    line: int
-    ways: int
-
-    @property
-    def sets(self) -> int:
-        """The number of groups of lines; an address says in which one its line may lie. `Unknown` without ways."""
-        if not self.ways:
-            raise Unknown(f"this system does not tell how many ways its L{self.level} cache has")
-        return self.size // (self.line * self.ways)
-
-
-def reported(root: Path = Path("/sys/devices/system/cpu")) -> list[Cache]:
+def reported() -> list[Cache]:
     """Returns the data caches of a core as the system reports them, smallest first; raises `Unknown` if it is silent.
 
     Linux only copies what the processor says, and a virtual machine's processor says what its host wants.
     """
-    if platform.system() == "Darwin":
-        return _darwin(trusted.output(["sysctl", "hw"]))
-    found = []
-    for index in sorted(root.glob(f"cpu{(places() or [0])[0]}/cache/index*")):
-        with suppress(OSError, ValueError):
-            told = {name.name: name.read_text(encoding="ascii").strip() for name in index.iterdir() if name.is_file()}
-            numbers = (told[name] for name in ("level", "coherency_line_size", "ways_of_associativity"))
-            level, line, ways = map(int, numbers)
-            if told["type"] != "Instruction":
-                found.append(Cache(level, int(told["size"].removesuffix("K")) * 1024, line, ways))
+    mine = (places() or [0])[0]
+    found = [c for c in all_caches() if c.kind != "Instruction" and mine in (c.cores or (mine,))]
     if not found:
         raise Unknown("this system reports no caches: there is nothing in /sys/devices/system/cpu/cpu0/cache")
     return sorted(found, key=lambda cache: cache.level)
-
-
-def _darwin(text: str) -> list[Cache]:
-    """Returns the caches in what macOS's ``sysctl hw`` prints: those of the fast cores where there are two kinds."""
-    told = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-    line = int(told.get("hw.cachelinesize", 64))
-    names = {1: "l1dcachesize", 2: "l2cachesize", 3: "l3cachesize"}
-    sizes = {n: told.get(f"hw.perflevel0.{name}", told.get(f"hw.{name}", "0")) for n, name in names.items()}
-    return [Cache(level, int(size), line, 0) for level, size in sizes.items() if int(size)]
 
 
 def level(number: int) -> Cache:
