@@ -10,7 +10,6 @@ import torch
 from dlperf import timing
 from dlperf.hardware.probe import probe
 from dlperf.measurement import Measurement
-from dlperf.model import multiply, product_flops
 
 SIZE = 1024
 """Rows and columns of the factors; float16, which some processors must convert number by number, gets a quarter."""
@@ -55,15 +54,14 @@ def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
             continue
         made[name] = product
     times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)
-    return {name: m.per_second(product_flops(*[sizes[name]] * 3), "FLOP") for name, m in times.items()}
+    return {name: m.per_second(2 * sizes[name] ** 3, "FLOP") for name, m in times.items()}
 
 
 @probe("matrix product, float32", assumes="PyTorch's library and as many threads as PyTorch uses")
 def product_probe() -> Measurement:
     """Returns the FLOP/s of a float32 product on the CPU."""
-    return timing.measure(multiply(SIZE, SIZE, SIZE, "cpu"), "product", repeats=9, device="cpu").per_second(
-        product_flops(SIZE, SIZE, SIZE), "FLOP"
-    )
+    times = timing.measure(floats(SIZE, torch.float32), "product", repeats=9, device="cpu")
+    return times.per_second(2 * SIZE**3, "FLOP")
 
 
 PROBES = (product_probe,)

@@ -31,7 +31,7 @@ def bits(dtype: str) -> int:
 
 
 def width() -> int:
-    """Returns the bits of this processor's widest vector registers, by the features that LLVM finds."""
+    """Returns the bits of the widest vector registers of a fixed width that LLVM knows of in this processor."""
     features = binding.get_host_cpu_features()
     return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
 
