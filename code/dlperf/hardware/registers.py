@@ -16,13 +16,12 @@ from numba.extending import intrinsic
 TYPES: dict[str, ir.Type] = {
     "float64": ir.DoubleType(),
     "float32": ir.FloatType(),
-    "float16": ir.HalfType(),
     "int64": ir.IntType(64),
     "int32": ir.IntType(32),
     "int16": ir.IntType(16),
     "int8": ir.IntType(8),
 }
-"""The types that a chain can have, and LLVM's names for them."""
+"""The types that a chain can have, as LLVM has them. Of 16-bit floats it has none that every processor computes with."""
 
 
 def bits(dtype: str) -> int:
@@ -40,14 +39,6 @@ def plenty() -> int:
     """Returns how many chains keep every unit busy and still fit the registers: two thirds of them or more."""
     x86 = platform.machine() in ("x86_64", "AMD64")
     return 12 if x86 and width() < 512 else 24
-
-
-def has_float16() -> bool:
-    """Returns whether this processor computes in 16-bit floats instead of converting them first."""
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512fp16") or features.get("fullfp16")) or (
-        platform.machine() == "arm64" and platform.system() == "Darwin"
-    )
 
 
 def _step(builder: ir.IRBuilder, x: Any, a: Any, b: Any, lanes: int, floating: bool) -> Any:
