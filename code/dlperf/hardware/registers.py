@@ -21,7 +21,7 @@ TYPES: dict[str, ir.Type] = {
     "int16": ir.IntType(16),
     "int8": ir.IntType(8),
 }
-"""The types that a chain can have, as LLVM has them. Of 16-bit floats it has none that every processor computes with."""
+"""The types that a chain can have, as LLVM has them. Not float16: where a processor has none, LLVM's code crashes."""
 
 
 def bits(dtype: str) -> int:
