@@ -8,7 +8,7 @@ from functools import partial
 import torch
 
 from dlperf import timing
-from dlperf.hardware.probe import probe
+from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 
 SIZE = 1024
@@ -29,15 +29,29 @@ def floats(n: int, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
     return partial(torch.mm, a, b)
 
 
-def by_onednn(n: int) -> Callable[[], torch.Tensor]:
-    """Returns the same float32 product as a linear layer of oneDNN, PyTorch's other library for CPUs."""
+def by_onednn(rows: int, n: int) -> Callable[[], torch.Tensor]:
+    """Returns the float32 product of ``(rows, n)`` by ``(n, n)`` as a linear layer of oneDNN, PyTorch's other library.
+
+    It brings the weights into an order of its own, once.
+    """
     from torch.utils.mkldnn import to_mkldnn
 
     generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(n, n, generator=generator) for _ in range(2))
+    a, b = (torch.randn(size, n, generator=generator) for size in (rows, n))
     layer = torch.nn.Linear(n, n, bias=False).requires_grad_(False).eval()
     layer.weight.copy_(b.T)
     return partial(to_mkldnn(layer), a.to_mkldnn())
+
+
+def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
+    """Returns how many times as long a product with few rows takes by `torch.mm` as by oneDNN; `Unknown` without it."""
+    a, b = torch.randn(rows, n), torch.randn(n, n)
+    try:
+        ways: dict[str, Callable[[], object]] = {"mm": partial(torch.mm, a, b), "oneDNN": by_onednn(rows, n)}
+        times = timing.compare(ways, repeats=repeats, device="cpu")
+    except (RuntimeError, ImportError, AttributeError) as error:
+        raise Unknown(f"this PyTorch has no linear layer of oneDNN: {error}") from None
+    return times["mm"] / times["oneDNN"]
 
 
 def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
@@ -46,7 +60,7 @@ def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
     sizes |= {"float16": SIZE // 4}
     made: dict[str, Callable[[], torch.Tensor]] = {}
     for name, n in sizes.items():
-        known = {"float32, oneDNN": partial(by_onednn, n), "int8": partial(integers, n)}
+        known = {"float32, oneDNN": partial(by_onednn, n, n), "int8": partial(integers, n)}
         try:
             product = known[name]() if name in known else floats(n, getattr(torch, name))
             product()

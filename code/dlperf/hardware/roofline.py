@@ -76,7 +76,7 @@ def elements(device: torch.device | str) -> int:
     """Returns how many float32 numbers an array needs to be twice as large as the caches; 2**24 at least."""
     if torch.device(device).type == "cuda":
         return 2**26
-    return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 64))
+    return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
 
 def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
