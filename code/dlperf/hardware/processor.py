@@ -81,20 +81,26 @@ def wide(dtypes: Sequence[str], repeats: int = 15) -> dict[tuple[str, int], Meas
     }
 
 
-def peak(threads: int = 1, repeats: int = 11, cycles: int = 30_000_000) -> dict[str, Measurement]:
+def fma_loop(cycles: int = 1_000_000) -> tuple[partial[float], int]:
+    """Returns a loop of multiply-adds of the widest float32 vectors, and its FLOPs."""
+    lanes, count = width() // 32, plenty()
+    steps = 2 * cycles // count  # about as many cycles as said, if there are two units
+    return partial(chains("float32", lanes, count), steps), 2 * lanes * count * steps
+
+
+def peak(threads: int = 1, repeats: int = 21, cycles: int = 30_000_000) -> dict[str, Measurement]:
     """Returns what ``threads`` cores do at the same time in a loop of multiply-adds of the widest float32 vectors.
 
     ``clock`` is the sum of their clocks in 1/s, measured between the samples by the same threads; ``peak`` their
     FLOP/s; ``units`` the vectors that a core multiplies and adds per cycle.
     """
-    lanes, count = width() // 32, plenty()
-    ticks, steps = cycles // 2, 2 * cycles // count  # about as many cycles each, if there are two units
-    tick, multiply = partial(chains(*TICK), ticks), partial(chains("float32", lanes, count), steps)
+    tick, ticks, (multiply, amount) = partial(chains(*TICK), cycles // 2), cycles // 2 * 2, fma_loop(cycles)
     at_once([tick] * threads)
     clocks, flops = [], []
     for _ in range(repeats):
-        clocks.append(threads * 2 * ticks / at_once([tick] * threads))
-        flops.append(threads * 2 * lanes * count * steps / at_once([multiply] * threads))
+        clocks.append(threads * ticks / at_once([tick] * threads))
+        flops.append(threads * amount / at_once([multiply] * threads))
+    lanes = width() // 32
     env = environment("cpu")
     hertz = Measurement(tuple(clocks), "1/s", "clock", environment=env)
     found = Measurement(tuple(flops), "FLOP/s", "peak", environment=env)

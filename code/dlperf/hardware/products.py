@@ -9,6 +9,7 @@ import torch
 
 from dlperf import timing
 from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.processor import fma_loop
 from dlperf.measurement import Measurement
 
 SIZE = 1024
@@ -55,10 +56,14 @@ def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
 
 
 def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
-    """Returns the operations per second of the products that this PyTorch computes on the CPU, by name."""
+    """Returns the operations per second of the products that this PyTorch computes on the CPU, by name.
+
+    The ``FMA loop`` on one thread is measured in turn with them, so that their ratios mean something.
+    """
     sizes = dict.fromkeys(("float64", "float32", "float32, oneDNN", "bfloat16", "int8"), SIZE)
     sizes |= {"float16": SIZE // 4}
-    made: dict[str, Callable[[], torch.Tensor]] = {}
+    loop, amount = fma_loop()
+    made: dict[str, Callable[[], object]] = {"FMA loop": loop}
     for name, n in sizes.items():
         known = {"float32, oneDNN": partial(by_onednn, n, n), "int8": partial(integers, n)}
         try:
@@ -68,7 +73,8 @@ def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
             continue
         made[name] = product
     times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)
-    return {name: m.per_second(2 * sizes[name] ** 3, "FLOP") for name, m in times.items()}
+    amounts = {"FMA loop": amount} | {name: 2 * n**3 for name, n in sizes.items()}
+    return {name: m.per_second(amounts[name], "FLOP") for name, m in times.items()}
 
 
 @probe("matrix product, float32", assumes="PyTorch's library and as many threads as PyTorch uses")
