@@ -11,7 +11,19 @@ try:
 except ImportError as error:
     raise ImportError(f"dlperf.hardware lacks a package ({error}); pip install 'dlperf[hardware]' brings it") from None
 
-from dlperf.hardware import branches, fresh, locks, probe, processor, products, registers, roofline, threads, trusted
+from dlperf.hardware import (
+    branches,
+    fresh,
+    locks,
+    probe,
+    processor,
+    products,
+    quickest,
+    registers,
+    roofline,
+    threads,
+    trusted,
+)
 from dlperf.hardware.probe import Probe, Unknown
 
 __all__ = [
@@ -23,6 +35,7 @@ __all__ = [
     "probe",
     "processor",
     "products",
+    "quickest",
     "registers",
     "roofline",
     "threads",

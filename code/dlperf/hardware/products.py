@@ -10,6 +10,7 @@ import torch
 from dlperf import timing
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.processor import fma_loop
+from dlperf.hardware.quickest import in_turn
 from dlperf.measurement import Measurement
 
 SIZE = 1024
@@ -49,13 +50,13 @@ def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
     a, b = torch.randn(rows, n), torch.randn(n, n)
     try:
         ways: dict[str, Callable[[], object]] = {"mm": partial(torch.mm, a, b), "oneDNN": by_onednn(rows, n)}
-        times = timing.compare(ways, repeats=repeats, device="cpu")
+        times = in_turn(ways, repeats, tries=3)
     except (RuntimeError, ImportError, AttributeError) as error:
         raise Unknown(f"this PyTorch has no linear layer of oneDNN: {error}") from None
     return times["mm"] / times["oneDNN"]
 
 
-def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
+def rates(threads: int, repeats: int = 7) -> dict[str, Measurement]:
     """Returns the operations per second of the products that this PyTorch computes on the CPU, by name.
 
     The ``FMA loop`` on one thread is measured in turn with them, so that their ratios mean something.
@@ -72,7 +73,7 @@ def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
         except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
             continue
         made[name] = product
-    times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)
+    times = in_turn(made, repeats, tries=3, threads=threads)
     amounts = {"FMA loop": amount} | {name: 2 * n**3 for name, n in sizes.items()}
     return {name: m.per_second(amounts[name], "FLOP") for name, m in times.items()}
 
