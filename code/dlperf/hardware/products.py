@@ -10,11 +10,11 @@ import torch
 from dlperf import timing
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.processor import fma_loop
-from dlperf.hardware.quickest import in_turn
+from dlperf.hardware.quickest import in_turn, seconds
 from dlperf.measurement import Measurement
 
 SIZE = 1024
-"""Rows and columns of the factors; float16, which some processors must convert number by number, gets a quarter."""
+"""Rows and columns of the factors; a type for which the processor has no instruction gets a quarter."""
 
 
 def integers(n: int) -> Callable[[], torch.Tensor]:
@@ -56,25 +56,37 @@ def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
     return times["mm"] / times["oneDNN"]
 
 
+MAKERS: dict[str, Callable[[int], Callable[[], torch.Tensor]]] = {
+    "float64": lambda n: floats(n, torch.float64),
+    "float32": lambda n: floats(n, torch.float32),
+    "float32, oneDNN": lambda n: by_onednn(n, n),
+    "bfloat16": lambda n: floats(n, torch.bfloat16),
+    "float16": lambda n: floats(n, torch.float16),
+    "int8": integers,
+}
+"""The products by name; each makes its factors of so many rows and columns."""
+
+
+def fitting(make: Callable[[int], Callable[[], torch.Tensor]]) -> tuple[Callable[[], torch.Tensor], int] | None:
+    """Returns a product and its size, a quarter of `SIZE` where `SIZE` would take long; None where there is none."""
+    try:
+        small = make(SIZE // 4)
+        slow = 4**3 * seconds(small, tries=3) > 0.2
+        return (small, SIZE // 4) if slow else (make(SIZE), SIZE)
+    except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
+        return None
+
+
 def rates(threads: int, repeats: int = 7) -> dict[str, Measurement]:
     """Returns the operations per second of the products that this PyTorch computes on the CPU, by name.
 
     The ``FMA loop`` on one thread is measured in turn with them, so that their ratios mean something.
     """
-    sizes = dict.fromkeys(("float64", "float32", "float32, oneDNN", "bfloat16", "int8"), SIZE)
-    sizes |= {"float16": SIZE // 4}
     loop, amount = fma_loop()
-    made: dict[str, Callable[[], object]] = {"FMA loop": loop}
-    for name, n in sizes.items():
-        known = {"float32, oneDNN": partial(by_onednn, n, n), "int8": partial(integers, n)}
-        try:
-            product = known[name]() if name in known else floats(n, getattr(torch, name))
-            product()
-        except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
-            continue
-        made[name] = product
-    times = in_turn(made, repeats, tries=3, threads=threads)
-    amounts = {"FMA loop": amount} | {name: 2 * n**3 for name, n in sizes.items()}
+    made = {name: found for name, make in MAKERS.items() if (found := fitting(make))}
+    runs: dict[str, Callable[[], object]] = {"FMA loop": loop, **{name: run for name, (run, _) in made.items()}}
+    amounts = {"FMA loop": amount, **{name: 2 * n**3 for name, (_, n) in made.items()}}
+    times = in_turn(runs, repeats, tries=3, threads=threads)
     return {name: m.per_second(amounts[name], "FLOP") for name, m in times.items()}
 
 
