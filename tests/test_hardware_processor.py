@@ -117,7 +117,7 @@ def test_a_mutex_is_free_again() -> None:
 def test_products_agree() -> None:
     n = 32
     made = products.floats(n, torch.float32)()
-    assert torch.allclose(products.by_onednn(n)().to_dense(), made, atol=1e-4)
+    assert torch.allclose(products.by_onednn(n, n)().to_dense(), made, atol=1e-4)
     left, right = products.integers(n).args
     assert torch.equal(products.integers(n)(), left.int() @ right.int())
 

@@ -9,7 +9,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from dlperf.hardware import fresh, roofline
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
-from dlperf.model import Machine
 
 
 def counted(operation: roofline.Operation) -> int:
@@ -43,11 +42,12 @@ def test_elementwise_operations_compute_on_every_element(monkeypatch: pytest.Mon
     assert torch.allclose(ops["gelu"].run(), torch.nn.functional.gelu(ones))
 
 
-def test_a_share_is_the_least_time_over_the_measured_one() -> None:
-    machine = Machine(peak=1e9, bandwidth=1e9, overhead=1.0)  # the roofline knows no overhead
+def test_a_share_is_the_measured_rate_over_the_roof() -> None:
+    roof = roofline.Roof(peak=8e9, bandwidth=1e9)
     op = roofline.Operation("x", flops=4e9, moved=1e9, run=lambda: None)
-    assert op.share(Measurement((8.0,), "s"), machine).median == pytest.approx(0.5)
-    assert op.intensity == 4
+    assert (roof.ridge, roof.rate(4), roof.rate(100)) == (8, 4e9, 8e9)
+    assert [roof.bound(i) for i in (op.intensity, 8)] == ["memory", "compute"]
+    assert op.share(Measurement((2.0,), "s"), roof).median == pytest.approx(0.5)
 
 
 def test_arrays_are_larger_than_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:

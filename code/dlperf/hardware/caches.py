@@ -5,11 +5,8 @@ The chapter *Hardware* tells the story.
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numba import njit
@@ -17,51 +14,20 @@ from numpy.typing import NDArray
 
 from dlperf.environment import places
 from dlperf.hardware import trusted
+from dlperf.hardware.inventory import Cache, all_caches
 from dlperf.hardware.probe import Unknown
 
 
-@dataclass(frozen=True)
-class Cache:
-    """A cache for data: its ``level``, its ``size`` and that of a ``line`` in bytes, and its ``ways`` (0: not told)."""
-
-    level: int
-    size: int
-    line: int
-    ways: int
-
-    @property
-    def sets(self) -> int:
-        """The number of groups of lines; an address says in which one its line may lie."""
-        return self.size // (self.line * self.ways)
-
-
-def reported(root: Path = Path("/sys/devices/system/cpu")) -> list[Cache]:
+def reported() -> list[Cache]:
     """Returns the data caches of a core as the system reports them, smallest first; raises `Unknown` if it is silent.
 
     Linux only copies what the processor says, and a virtual machine's processor says what its host wants.
     """
-    if platform.system() == "Darwin":
-        return _darwin(trusted.output(["sysctl", "hw"]))
-    found = []
-    for index in sorted(root.glob(f"cpu{(places() or [0])[0]}/cache/index*")):
-        with suppress(OSError, ValueError):
-            told = {name.name: name.read_text(encoding="ascii").strip() for name in index.iterdir() if name.is_file()}
-            numbers = (told[name] for name in ("level", "coherency_line_size", "ways_of_associativity"))
-            level, line, ways = map(int, numbers)
-            if told["type"] != "Instruction":
-                found.append(Cache(level, int(told["size"].removesuffix("K")) * 1024, line, ways))
+    mine = (places() or [0])[0]
+    found = [c for c in all_caches() if c.kind != "Instruction" and mine in (c.cores or (mine,))]
     if not found:
         raise Unknown("this system reports no caches: there is nothing in /sys/devices/system/cpu/cpu0/cache")
     return sorted(found, key=lambda cache: cache.level)
-
-
-def _darwin(text: str) -> list[Cache]:
-    """Returns the caches in what macOS's ``sysctl hw`` prints: those of the fast cores where there are two kinds."""
-    told = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-    line = int(told.get("hw.cachelinesize", 64))
-    names = {1: "l1dcachesize", 2: "l2cachesize", 3: "l3cachesize"}
-    sizes = {n: told.get(f"hw.perflevel0.{name}", told.get(f"hw.{name}", "0")) for n, name in names.items()}
-    return [Cache(level, int(size), line, 0) for level, size in sizes.items() if int(size)]
 
 
 def level(number: int) -> Cache:
@@ -119,6 +85,10 @@ def count(addresses, writes, line, sets, ways):
     return hits, misses, backs
 
 
+ORDERS = {"rows": ("row", 0, 1 / 8), "columns": ("column", 0, 1.0), "columns, padded": ("column", 8, 1 / 8)}
+"""Orders in which to visit a matrix: by row or column, elements of padding after each row, and predicted misses."""
+
+
 def addresses(rows: int, columns: int, order: str, padding: int = 0) -> NDArray[np.int64]:
     """Returns the addresses of float64 elements in the ``order`` ("row" or "column") in which a matrix is visited.
 
@@ -144,3 +114,25 @@ def by_columns(x):
     for j in range(columns):
         for i in range(rows):
             x[i, j] += 1
+
+
+def passes(n: int) -> dict[str, Callable[[], object]]:
+    """Returns functions that add 1 to every element of an ``(n, n)`` matrix, in each of the ``ORDERS``."""
+    loops = {"row": by_rows, "column": by_columns}
+    grids = {name: np.zeros((n, n + padding))[:, :n] for name, (_, padding, _) in ORDERS.items()}
+    return {name: partial(loops[order], grids[name]) for name, (order, _, _) in ORDERS.items()}
+
+
+def shares(n: int, cache: Cache) -> dict[str, tuple[float, ...]]:
+    """Returns hits, misses and write-backs per element of the same passes, as `count` says."""
+    counts = {
+        name: count(addresses(n, n, order, padding), True, cache.line, cache.sets, cache.ways)
+        for name, (order, padding, _) in ORDERS.items()
+    }
+    return {name: tuple(part / n**2 for part in parts) for name, parts in counts.items()}
+
+
+def counted(n: int) -> dict[str, float]:
+    """Returns the L1 misses per element of the same passes, as the processor counts them; `Unknown` if it does not."""
+    event = "L1-dcache-load-misses"
+    return {name: trusted.counted(event, run) / n**2 for name, run in passes(n).items()}

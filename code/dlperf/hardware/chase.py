@@ -25,8 +25,8 @@ from dlperf.measurement import Measurement
 LINE = 64
 """Bytes from one stop of the walk to the next: a cache line, or half of one on some processors."""
 
-HUGE = 2 * 2**20
-"""Bytes of a huge page on x86 and most ARM systems."""
+PAGES = {"base": mmap.PAGESIZE, "huge": 2 * 2**20}
+"""Bytes of a page of this system, and of a huge one on x86 and most ARM systems."""
 
 
 def memory(size: int, huge: bool = False) -> NDArray[np.uint64]:
@@ -37,14 +37,14 @@ def memory(size: int, huge: bool = False) -> NDArray[np.uint64]:
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         if huge:
             raise Unknown("this system takes no advice about huge pages (madvise); Linux does")
-        return np.zeros(size // 8, np.uint64)
-    mapped = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return np.full(size // 8, 0, np.uint64)  # unlike zeros, it writes, so that every page is there
+    mapped = mmap.mmap(-1, size + PAGES["huge"], flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     mapped.madvise(mmap.MADV_HUGEPAGE if huge else mmap.MADV_NOHUGEPAGE)
     words = np.frombuffer(mapped, np.uint64)
-    start = -words.ctypes.data % HUGE // 8
+    start = -words.ctypes.data % PAGES["huge"] // 8
     words = words[start : start + size // 8]
     words[:] = 0  # now the pages are there
-    if huge and size >= HUGE and not _huge_bytes(words.ctypes.data):
+    if huge and size >= PAGES["huge"] and not _huge_bytes(words.ctypes.data):
         raise Unknown("the system gave no huge pages: see /sys/kernel/mm/transparent_hugepage/enabled")
     return words
 
@@ -143,7 +143,7 @@ def curves(at: Sequence[int]) -> dict[str, dict[int, Measurement]]:
 def _small(size: int) -> NDArray[np.uint64]:
     """Returns memory on huge pages where the system has them, so that nothing but a cache decides."""
     with suppress(Unknown):
-        return memory(max(size, HUGE), huge=True)[: size // 8]
+        return memory(max(size, PAGES["huge"]), huge=True)[: size // 8]
     return memory(size)
 
 

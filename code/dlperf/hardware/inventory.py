@@ -6,7 +6,6 @@ What the system does not tell is None, never a guess. The chapter *Hardware* tel
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ import psutil
 import torch
 
 from dlperf.environment import cores, cpu_model, environment, memory_bytes
+from dlperf.hardware import trusted
+from dlperf.hardware.probe import Unknown
 
 SYS = Path("/sys")
 _ENCODED = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 236 / 256}
@@ -23,14 +24,21 @@ _ENCODED = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache: ``size`` and ``line`` in bytes, and the cores that share it."""
+    """A cache: ``size`` and ``line`` in bytes, and the cores that share it, where the system tells."""
 
     level: int
     kind: str
     size: int
-    line: int | None
-    ways: int | None
-    cores: tuple[int, ...]
+    line: int | None = None
+    ways: int | None = None
+    cores: tuple[int, ...] = ()
+
+    @property
+    def sets(self) -> int:
+        """The number of groups of lines; an address says in which one its line may lie. `Unknown` without ways."""
+        if not self.ways or not self.line:
+            raise Unknown(f"this system does not tell how many ways its L{self.level} cache has")
+        return self.size // (self.line * self.ways)
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def inventory() -> Inventory:
         physical=psutil.cpu_count(logical=False),
         clock=1e6 * frequency.current if frequency and frequency.current else None,
         virtual=virtual if isinstance(virtual, bool) else None,
-        caches=_caches_of_macos() if sys.platform == "darwin" else caches(),
+        caches=all_caches(),
         memory=memory_bytes(),
         nodes=len(list((SYS / "devices/system/node").glob("node[0-9]*"))) or None,
         parts=(*disks(), *interfaces(), *accelerators()),
@@ -92,11 +100,18 @@ def caches(root: Path = SYS) -> tuple[Cache, ...]:
     return tuple(sorted(found, key=lambda c: (c.level, c.cores, c.kind)))
 
 
-def _caches_of_macos() -> tuple[Cache, ...]:
-    names = {"hw.l1dcachesize": (1, "Data"), "hw.l1icachesize": (1, "Instruction"), "hw.l2cachesize": (2, "Unified")}
-    line = _int(_sysctl("hw.cachelinesize"))
-    sizes = {kind: _int(_sysctl(name)) for name, kind in names.items()}
-    return tuple(Cache(level, kind, size, line, None, ()) for (level, kind), size in sizes.items() if size)
+def caches_of_macos(told: str) -> tuple[Cache, ...]:
+    """Returns the caches in what macOS's ``sysctl hw`` prints: those of the fast cores where there are two kinds."""
+    values = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
+    names = (("l1dcachesize", 1, "Data"), ("l1icachesize", 1, "Instruction"), ("l2cachesize", 2, "Unified"))
+    sizes = {n: _int(values.get(f"hw.perflevel0.{n}", values.get(f"hw.{n}"))) for n, _, _ in names}
+    line = _int(values.get("hw.cachelinesize"))
+    return tuple(Cache(level, kind, size, line) for n, level, kind in names if (size := sizes[n]))
+
+
+def all_caches() -> tuple[Cache, ...]:
+    """Returns every cache that this system reports; none where it is silent."""
+    return caches_of_macos(trusted.output(["sysctl", "hw"])) if sys.platform == "darwin" else caches()
 
 
 def disks(root: Path = SYS) -> tuple[Part, ...]:
@@ -150,10 +165,6 @@ def _read(path: Path) -> str | None:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _sysctl(name: str) -> str:
-    return subprocess.run(["sysctl", "-n", name], capture_output=True, text=True).stdout.strip()
 
 
 def _int(text: str | None) -> int | None:

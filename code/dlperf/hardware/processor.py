@@ -8,25 +8,23 @@ from functools import partial
 
 import psutil
 
-from dlperf import timing
 from dlperf.environment import environment, places
 from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.quickest import in_turn
 from dlperf.hardware.registers import bits, chains, plenty, width
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
 
-STEPS = 100_000
-"""Steps of every chain in a sample: a fraction of a millisecond."""
+STEPS = 200_000
+"""Steps of every chain in a sample: about a tenth of a millisecond, beside which a call does not count."""
 
 TICK = ("int64", 1, 1)
 """A chain of whole numbers, one addition and one exclusive or a step: two cycles, if each takes one."""
 
 
-def clock(repeats: int = 15) -> Measurement:
+def clock(repeats: int = 11) -> Measurement:
     """Returns the cycles per second of the core that this thread runs on, by a chain of one-cycle operations."""
-    return timing.measure(partial(chains(*TICK), STEPS), "clock", repeats=repeats, device="cpu").per_second(
-        2 * STEPS, "1"
-    )
+    return in_turn({"clock": partial(chains(*TICK), STEPS)}, repeats)["clock"].per_second(2 * STEPS, "1")
 
 
 def reported_clock() -> float:
@@ -34,21 +32,22 @@ def reported_clock() -> float:
 
     A virtual machine often knows only the nominal clock.
     """
-    said = psutil.cpu_freq() if hasattr(psutil, "cpu_freq") else None
+    try:
+        said = psutil.cpu_freq()
+    except (AttributeError, NotImplementedError, OSError, RuntimeError):  # as it is on some systems
+        said = None
     if not said or not said.current:
         raise Unknown("the system reports no clock; the probe of the clock measures one")
     return said.current * 1e6
 
 
-def per_cycle(loops: dict[Hashable, tuple[str, int, int]], repeats: int = 15) -> dict[Hashable, Measurement]:
+def per_cycle(loops: dict[Hashable, tuple[str, int, int]], repeats: int = 11) -> dict[Hashable, Measurement]:
     """Returns the steps per cycle of each loop, all its chains together; a loop is its type, lanes and chains.
 
-    The clock is measured alternately with them, for it changes with load and heat.
+    The clock is measured in turn with them, for it changes with load and heat.
     """
     runs = {"clock": TICK, **loops}
-    times = timing.compare(
-        {str(name): partial(chains(*loop), STEPS) for name, loop in runs.items()}, repeats=repeats, device="cpu"
-    )
+    times = in_turn({str(name): partial(chains(*loop), STEPS) for name, loop in runs.items()}, repeats)
     ratios = {name: times["clock"] / times[str(name)] for name in loops}
     return {
         name: replace(ratio, samples=tuple(loops[name][2] / 2 * x for x in ratio.samples))
@@ -66,7 +65,7 @@ def predicted(chains: int, latency: float, units: float) -> float:
     return min(chains / latency, units)
 
 
-def wide(dtypes: Sequence[str], repeats: int = 15) -> dict[tuple[str, int], Measurement]:
+def wide(dtypes: Sequence[str], repeats: int = 11) -> dict[tuple[str, int], Measurement]:
     """Returns the operations per cycle of each type, by (type, bits of a register): a step is two for each number."""
     widths = [w for w in (128, 256, 512) if w <= width()]
     loops = {(d, w): (d, w // bits(d), plenty()) for d in dtypes for w in widths}
@@ -78,20 +77,26 @@ def wide(dtypes: Sequence[str], repeats: int = 15) -> dict[tuple[str, int], Meas
     }
 
 
-def peak(threads: int = 1, repeats: int = 11, cycles: int = 30_000_000) -> dict[str, Measurement]:
+def fma_loop(cycles: int = 1_000_000) -> tuple[partial[float], int]:
+    """Returns a loop of multiply-adds of the widest float32 vectors, and its FLOPs."""
+    lanes, count = width() // 32, plenty()
+    steps = 2 * cycles // count  # about as many cycles as said, if there are two units
+    return partial(chains("float32", lanes, count), steps), 2 * lanes * count * steps
+
+
+def peak(threads: int = 1, repeats: int = 15, tries: int = 3, cycles: int = 10_000_000) -> dict[str, Measurement]:
     """Returns what ``threads`` cores do at the same time in a loop of multiply-adds of the widest float32 vectors.
 
     ``clock`` is the sum of their clocks in 1/s, measured between the samples by the same threads; ``peak`` their
-    FLOP/s; ``units`` the vectors that a core multiplies and adds per cycle.
+    FLOP/s; ``units`` the vectors that a core multiplies and adds per cycle. A sample is the quickest of ``tries``.
     """
-    lanes, count = width() // 32, plenty()
-    ticks, steps = cycles // 2, 2 * cycles // count  # about as many cycles each, if there are two units
-    tick, multiply = partial(chains(*TICK), ticks), partial(chains("float32", lanes, count), steps)
+    tick, ticks, (multiply, amount) = partial(chains(*TICK), cycles // 2), cycles // 2 * 2, fma_loop(cycles)
     at_once([tick] * threads)
     clocks, flops = [], []
     for _ in range(repeats):
-        clocks.append(threads * 2 * ticks / at_once([tick] * threads))
-        flops.append(threads * 2 * lanes * count * steps / at_once([multiply] * threads))
+        clocks.append(threads * ticks / min(at_once([tick] * threads) for _ in range(tries)))
+        flops.append(threads * amount / min(at_once([multiply] * threads) for _ in range(tries)))
+    lanes = width() // 32
     env = environment("cpu")
     hertz = Measurement(tuple(clocks), "1/s", "clock", environment=env)
     found = Measurement(tuple(flops), "FLOP/s", "peak", environment=env)
@@ -120,7 +125,7 @@ def clock_probe() -> Measurement:
 @probe("FMA latency", assumes="the compiler keeps a chain of multiply-adds as it is")
 def latency_probe() -> Measurement:
     """Returns the seconds after which the result of a multiply-add can be used."""
-    times = timing.measure(partial(chains("float32", 1, 1), STEPS), "FMA latency", repeats=15, device="cpu")
+    times = in_turn({"FMA latency": partial(chains("float32", 1, 1), STEPS)})["FMA latency"]
     return replace(times, samples=tuple(t / STEPS for t in times.samples))
 
 

@@ -8,12 +8,13 @@ from functools import partial
 import torch
 
 from dlperf import timing
-from dlperf.hardware.probe import probe
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.processor import fma_loop
+from dlperf.hardware.quickest import in_turn, seconds
 from dlperf.measurement import Measurement
-from dlperf.model import multiply, product_flops
 
 SIZE = 1024
-"""Rows and columns of the factors; float16, which some processors must convert number by number, gets a quarter."""
+"""Rows and columns of the factors; a type for which the processor has no instruction gets a quarter."""
 
 
 def integers(n: int) -> Callable[[], torch.Tensor]:
@@ -30,40 +31,70 @@ def floats(n: int, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
     return partial(torch.mm, a, b)
 
 
-def by_onednn(n: int) -> Callable[[], torch.Tensor]:
-    """Returns the same float32 product as a linear layer of oneDNN, PyTorch's other library for CPUs."""
+def by_onednn(rows: int, n: int) -> Callable[[], torch.Tensor]:
+    """Returns the float32 product of ``(rows, n)`` by ``(n, n)`` as a linear layer of oneDNN, PyTorch's other library.
+
+    It brings the weights into an order of its own, once.
+    """
     from torch.utils.mkldnn import to_mkldnn
 
     generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(n, n, generator=generator) for _ in range(2))
+    a, b = (torch.randn(size, n, generator=generator) for size in (rows, n))
     layer = torch.nn.Linear(n, n, bias=False).requires_grad_(False).eval()
     layer.weight.copy_(b.T)
     return partial(to_mkldnn(layer), a.to_mkldnn())
 
 
-def rates(threads: int, repeats: int = 9) -> dict[str, Measurement]:
-    """Returns the operations per second of the products that this PyTorch computes on the CPU, by name."""
-    sizes = dict.fromkeys(("float64", "float32", "float32, oneDNN", "bfloat16", "int8"), SIZE)
-    sizes |= {"float16": SIZE // 4}
-    made: dict[str, Callable[[], torch.Tensor]] = {}
-    for name, n in sizes.items():
-        known = {"float32, oneDNN": partial(by_onednn, n), "int8": partial(integers, n)}
-        try:
-            product = known[name]() if name in known else floats(n, getattr(torch, name))
-            product()
-        except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
-            continue
-        made[name] = product
-    times = timing.compare(made, repeats=repeats, num_threads=threads, device="cpu", max_seconds=4)
-    return {name: m.per_second(product_flops(*[sizes[name]] * 3), "FLOP") for name, m in times.items()}
+def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
+    """Returns how many times as long a product with few rows takes by `torch.mm` as by oneDNN; `Unknown` without it."""
+    a, b = torch.randn(rows, n), torch.randn(n, n)
+    try:
+        ways: dict[str, Callable[[], object]] = {"mm": partial(torch.mm, a, b), "oneDNN": by_onednn(rows, n)}
+        times = in_turn(ways, repeats, tries=3)
+    except (RuntimeError, ImportError, AttributeError) as error:
+        raise Unknown(f"this PyTorch has no linear layer of oneDNN: {error}") from None
+    return times["mm"] / times["oneDNN"]
+
+
+MAKERS: dict[str, Callable[[int], Callable[[], torch.Tensor]]] = {
+    "float64": lambda n: floats(n, torch.float64),
+    "float32": lambda n: floats(n, torch.float32),
+    "float32, oneDNN": lambda n: by_onednn(n, n),
+    "bfloat16": lambda n: floats(n, torch.bfloat16),
+    "float16": lambda n: floats(n, torch.float16),
+    "int8": integers,
+}
+"""The products by name; each makes its factors of so many rows and columns."""
+
+
+def fitting(make: Callable[[int], Callable[[], torch.Tensor]]) -> tuple[Callable[[], torch.Tensor], int] | None:
+    """Returns a product and its size, a quarter of `SIZE` where `SIZE` would take long; None where there is none."""
+    try:
+        small = make(SIZE // 4)
+        slow = 4**3 * seconds(small, tries=3) > 0.2
+        return (small, SIZE // 4) if slow else (make(SIZE), SIZE)
+    except (RuntimeError, ImportError, AttributeError):  # not for this processor, or no longer in PyTorch
+        return None
+
+
+def rates(threads: int, repeats: int = 7) -> dict[str, Measurement]:
+    """Returns the operations per second of the products that this PyTorch computes on the CPU, by name.
+
+    The ``FMA loop`` on one thread is measured in turn with them, so that their ratios mean something.
+    """
+    loop, amount = fma_loop()
+    made = {name: found for name, make in MAKERS.items() if (found := fitting(make))}
+    runs: dict[str, Callable[[], object]] = {"FMA loop": loop, **{name: run for name, (run, _) in made.items()}}
+    amounts = {"FMA loop": amount, **{name: 2 * n**3 for name, (_, n) in made.items()}}
+    times = in_turn(runs, repeats, tries=3, threads=threads)
+    return {name: m.per_second(amounts[name], "FLOP") for name, m in times.items()}
 
 
 @probe("matrix product, float32", assumes="PyTorch's library and as many threads as PyTorch uses")
 def product_probe() -> Measurement:
     """Returns the FLOP/s of a float32 product on the CPU."""
-    return timing.measure(multiply(SIZE, SIZE, SIZE, "cpu"), "product", repeats=9, device="cpu").per_second(
-        product_flops(SIZE, SIZE, SIZE), "FLOP"
-    )
+    times = timing.measure(floats(SIZE, torch.float32), "product", repeats=9, device="cpu")
+    return times.per_second(2 * SIZE**3, "FLOP")
 
 
 PROBES = (product_probe,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -16,13 +17,15 @@ from numba.extending import intrinsic
 TYPES: dict[str, ir.Type] = {
     "float64": ir.DoubleType(),
     "float32": ir.FloatType(),
-    "float16": ir.HalfType(),
     "int64": ir.IntType(64),
     "int32": ir.IntType(32),
     "int16": ir.IntType(16),
     "int8": ir.IntType(8),
 }
-"""The types that a chain can have, and LLVM's names for them."""
+"""The types that a chain can have, as LLVM has them. Not float16: where a processor has none, LLVM's code crashes."""
+
+INDEX = ir.IntType(32)
+"""What LLVM counts lanes with."""
 
 
 def bits(dtype: str) -> int:
@@ -31,7 +34,7 @@ def bits(dtype: str) -> int:
 
 
 def width() -> int:
-    """Returns the bits of this processor's widest vector registers, by the features that LLVM finds."""
+    """Returns the bits of the widest vector registers of a fixed width that LLVM knows of in this processor."""
     features = binding.get_host_cpu_features()
     return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
 
@@ -42,75 +45,73 @@ def plenty() -> int:
     return 12 if x86 and width() < 512 else 24
 
 
-def has_float16() -> bool:
-    """Returns whether this processor computes in 16-bit floats instead of converting them first."""
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512fp16") or features.get("fullfp16")) or (
-        platform.machine() == "arm64" and platform.system() == "Darwin"
-    )
+def _is_float(element: ir.Type) -> bool:
+    return isinstance(element, (ir.FloatType, ir.DoubleType))
 
 
-def _step(builder: ir.IRBuilder, x: Any, a: Any, b: Any, lanes: int, floating: bool) -> Any:
+def _step(builder: ir.IRBuilder, x: Any, a: Any, b: Any) -> Any:
     """Emits what a chain does to ``x``: one FMA, or two dependent operations on whole numbers."""
-    if floating:
-        kind = f"v{x.type.count}{x.type.element.intrinsic_name}" if lanes > 1 else x.type.intrinsic_name
-        fma = ir.FunctionType(x.type, [x.type] * 3)
-        return builder.call(cgutils.get_or_insert_function(builder.module, fma, f"llvm.fmuladd.{kind}"), [x, a, b])
-    return builder.xor(builder.add(x, a), b)
+    lanes = f"v{x.type.count}" if isinstance(x.type, ir.VectorType) else ""
+    element = x.type.element if lanes else x.type
+    if not _is_float(element):
+        return builder.xor(builder.add(x, a), b)
+    name = f"llvm.fmuladd.{lanes}{element.intrinsic_name}"
+    fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(x.type, [x.type] * 3), name)
+    return builder.call(fma, [x, a, b])
+
+
+def _spread(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
+    """Emits a vector of this kind with ``value`` in every lane; a scalar is left as it is."""
+    if not isinstance(kind, ir.VectorType):
+        return value
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, INDEX(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(INDEX, kind.count), [0] * kind.count))
+
+
+def _repeat(builder: ir.IRBuilder, steps: Any, start: list[Any], step: Callable[[Any], Any]) -> list[Any]:
+    """Emits a loop that takes every value of ``start`` so many steps further; returns the last values."""
+    before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(body)
+    builder.position_at_end(body)
+    done = builder.phi(steps.type)
+    now = [builder.phi(value.type) for value in start]
+    following = [step(x) for x in now]
+    one_more = builder.add(done, steps.type(1))
+    for phi, first, then in zip([done, *now], [steps.type(0), *start], [one_more, *following], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, body)
+    builder.cbranch(builder.icmp_signed("<", one_more, steps), body, after)
+    builder.position_at_end(after)
+    return following
 
 
 @functools.cache
 def chains(dtype: str, lanes: int, count: int) -> functools.partial[float]:
     """Returns a compiled loop: ``count`` independent chains of vectors of ``lanes`` numbers, as many steps as asked.
 
-    A step replaces x by ax + b, one *fused multiply-add* of each number, or, for whole numbers, by (x + a) xor b:
-    two operations, each of which needs the one before. The compiler knows neither a nor b. The chapter *Hardware*
-    tells the story.
+    A step replaces x by ax + b, one fused multiply-add of each number, or, for whole numbers, by (x + a) xor b: two
+    operations, each of which needs the one before. The compiler knows neither a nor b. The loop returns the sum of
+    the first lanes. The chapter *Hardware* tells the story.
     """
-    element = TYPES[dtype]
-    floating = dtype.startswith("float")
-    vector = ir.VectorType(element, lanes) if lanes > 1 else element
+    element, number = TYPES[dtype], getattr(types, dtype)
+    kind = ir.VectorType(element, lanes) if lanes > 1 else element
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        a, b = (_spread(builder, value, kind) for value in arguments[1:])
+        start = [_spread(builder, element(i + 1), kind) for i in range(count)]
+        ends = _repeat(builder, arguments[0], start, lambda x: _step(builder, x, a, b))
+        total = functools.reduce(builder.fadd if _is_float(element) else builder.add, ends)
+        return builder.extract_element(total, INDEX(0)) if lanes > 1 else total
 
     @intrinsic
     def run(typing: Any, steps: Any, a: Any, b: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            def spread(value: Any) -> Any:
-                value = builder.fptrunc(value, element) if bits(dtype) < 64 and floating else value
-                value = value if floating else builder.fptosi(value, element)
-                if lanes == 1:
-                    return value
-                one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
-                return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
+        return number(types.int64, number, number), emit
 
-            steps, (a, b) = arguments[0], map(spread, arguments[1:])
-            before = builder.block
-            body, after = builder.append_basic_block("chains"), builder.append_basic_block("after")
-            first = [ir.Constant(element, i + 1) for i in range(count)]
-            first = [ir.Constant(vector, [c] * lanes) if lanes > 1 else c for c in first]
-            builder.branch(body)
-            builder.position_at_end(body)
-            done = builder.phi(steps.type)
-            state = [builder.phi(vector) for _ in range(count)]
-            for x, start in zip(state, first, strict=True):
-                x.add_incoming(start, before)
-                x.add_incoming(_step(builder, x, a, b, lanes, floating), body)
-            done.add_incoming(steps.type(0), before)
-            done.add_incoming(builder.add(done, steps.type(1)), body)
-            builder.cbranch(builder.icmp_signed("<", done.incomings[1][0], steps), body, after)
-            builder.position_at_end(after)
-            total = functools.reduce(builder.fadd if floating else builder.add, [x.incomings[1][0] for x in state])
-            total = builder.extract_element(total, ir.IntType(32)(0)) if lanes > 1 else total
-            if not floating:
-                return builder.sitofp(total, ir.DoubleType())
-            return builder.fpext(total, ir.DoubleType()) if bits(dtype) < 64 else total
-
-        return types.float64(types.int64, types.float64, types.float64), emit
-
-    @numba.njit("float64(int64, float64, float64)", nogil=True)
+    @numba.njit(number(types.int64, number, number), nogil=True)
     def loop(steps: int, a: float, b: float) -> float:
         return run(steps, a, b)  # type: ignore[call-arg]
 
-    return functools.partial(loop, a=0.5 if floating else 3.0, b=1.0 if floating else 5.0)
+    return functools.partial(loop, a=0.5, b=1.0) if _is_float(element) else functools.partial(loop, a=3, b=5)
 
 
 def assembly(loop: functools.partial[float]) -> str:

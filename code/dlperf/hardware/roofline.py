@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,8 +11,8 @@ from torch.nn.functional import conv2d, layer_norm
 
 from dlperf import timing
 from dlperf.environment import cache_bytes, memory_bytes
+from dlperf.hardware.quickest import in_turn
 from dlperf.measurement import Measurement
-from dlperf.model import Machine, product_bytes, product_flops
 
 FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "sum": 1, "softmax": 5, "layer norm": 8}
 """As the definitions have it, an exponential or an error function counted as one: GELU is x / 2 (1 + erf(x / √2));
@@ -21,6 +21,30 @@ normalizing (2), scale and shift (2)."""
 
 BYTES_PER_ELEMENT = {"add": 12, "gelu": 8, "sum": 4, "softmax": 8, "layer norm": 8}
 """The fewest that float32 can do with: each input read once, each output written once."""
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The two ceilings of a device: ``peak`` in FLOP/s and ``bandwidth`` in B/s.
+
+    Source: Williams, Waterman and Patterson, Roofline, 2009.
+    """
+
+    peak: float
+    bandwidth: float
+
+    @property
+    def ridge(self) -> float:
+        """The FLOPs per byte at which computing takes as long as moving."""
+        return self.peak / self.bandwidth
+
+    def rate(self, intensity: float) -> float:
+        """Returns the FLOP/s that an operation of so many FLOPs per byte cannot exceed."""
+        return min(self.peak, self.bandwidth * intensity)
+
+    def bound(self, intensity: float) -> str:
+        """Returns what limits the rate: ``memory`` or ``compute``."""
+        return "memory" if intensity < self.ridge else "compute"
 
 
 @dataclass(frozen=True)
@@ -37,10 +61,11 @@ class Operation:
         """The FLOPs per byte."""
         return self.flops / self.moved
 
-    def share(self, time: Measurement, machine: Machine) -> Measurement:
-        """Returns the fraction of the roofline that a measured time attains: the least possible time over it."""
-        least = replace(machine, overhead=0.0).predict(self.flops, self.moved)
-        return Measurement(tuple(least / t for t in time.samples), "1", self.name, environment=time.environment)
+    def share(self, time: Measurement, roof: Roof) -> Measurement:
+        """Returns the fraction of the roofline that a measured time attains."""
+        most = roof.rate(self.intensity)
+        samples = tuple(self.flops / t / most for t in time.samples)
+        return Measurement(samples, "1", self.name, environment=time.environment)
 
 
 def convolution_flops(images: int, channels: int, filters: int, side: int, kernel: int) -> int:
@@ -52,7 +77,7 @@ def elements(device: torch.device | str) -> int:
     """Returns how many float32 numbers an array needs to be twice as large as the caches; 2**24 at least."""
     if torch.device(device).type == "cuda":
         return 2**26
-    return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 64))
+    return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
 
 def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
@@ -75,13 +100,16 @@ def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation
 
 
 def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]) -> list[Operation]:
-    """Returns float32 products of matrices of these shapes, (b, d) by (d, f)."""
+    """Returns float32 products of matrices of these shapes, (b, d) by (d, f): 2bdf FLOPs each."""
 
     def product(b: int, d: int, f: int) -> Callable[[], object]:
         left, right, out = (torch.ones(size, device=device) for size in ((b, d), (d, f), (b, f)))
         return lambda: torch.mm(left, right, out=out)
 
-    return [Operation(k, product_flops(*s), product_bytes(*s), product(*s)) for k, s in shapes.items()]
+    return [
+        Operation(name, 2 * b * d * f, 4 * (b * d + d * f + b * f), product(b, d, f))
+        for name, (b, d, f) in shapes.items()
+    ]
 
 
 def convolution(device: torch.device | str, images: int = 8, channels: int = 128, side: int = 28) -> Operation:
@@ -118,9 +146,10 @@ def triad(device: torch.device | str) -> Operation:
 
 
 def measured(
-    run: Sequence[Operation], device: torch.device | str, repeats: int = 9, threads: int | None = None
+    run: Sequence[Operation], device: torch.device | str, repeats: int = 7, threads: int | None = None
 ) -> dict[str, Measurement]:
-    """Returns the seconds of each operation, all measured in turn, on so many threads of the CPU."""
-    return timing.compare(
-        {op.name: op.run for op in run}, repeats=repeats, device=device, max_seconds=12, num_threads=threads
-    )
+    """Returns the seconds of each operation, all measured in turn; on a CPU the quickest of three for each sample."""
+    calls = {op.name: op.run for op in run}
+    if torch.device(device).type == "cpu":
+        return in_turn(calls, repeats, tries=3, threads=threads)
+    return timing.compare(calls, repeats=repeats, device=device, max_seconds=12)
