@@ -18,12 +18,6 @@ CLAIMS: tuple[Claim, ...] = (
         needs=("linux",),
     ),
     Claim(
-        id="hardware.block-size",
-        keys=("hardware.block-gain",),
-        holds=lambda r: r["hardware.block-gain"] > 4,
-        needs=("linux",),
-    ),
-    Claim(
         id="hardware.disk-line",
         keys=("hardware.disk-missed",),
         holds=lambda r: r["hardware.disk-missed"] < 0.35,
