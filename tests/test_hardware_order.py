@@ -6,34 +6,34 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dlperf.hardware import order, relaxed
+from dlperf.hardware import atomics, order
 from tests.assembly import instructions
 
 
 @njit
 def _count(words, at, times):
     for _ in range(times):
-        relaxed.store(words, at, relaxed.load(words, at) + np.uint64(1))
+        atomics.store(words, at, atomics.load(words, at) + np.uint64(1))
 
 
 @njit
 def _first(words):
-    return relaxed.load(words, np.uint64(0))
+    return atomics.load(words, np.uint64(0))
 
 
-def test_relaxed_loads_and_stores_do_what_they_say():
+def test_atomic_loads_and_stores_do_what_they_say():
     words = np.arange(10, dtype=np.uint64)
     _count(words, np.uint64(3), 5)
     assert words.tolist() == [0, 1, 2, 8, 4, 5, 6, 7, 8, 9]
 
 
-def test_relaxed_stores_stay_in_the_loop():
+def test_atomic_stores_stay_in_the_loop():
     loop = instructions(_count, np.zeros(2, np.uint64), np.uint64(0), 1)
     # A loop that adds all at once would be one addition of a register; this one increments memory again and again.
     assert len(re.findall(r"\tincq\t\(%\w+,%\w+,8\)", loop)) > 1
 
 
-def test_relaxed_refuses_words_that_are_not_side_by_side():
+def test_atomic_refuses_words_that_are_not_side_by_side():
     with pytest.raises(Exception, match="side by side"):
         _first(np.zeros(10, np.uint64)[::2])
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dlperf.environment import places
 from dlperf.hardware import disks, storage, trusted
 from dlperf.hardware.probe import Unknown
 
@@ -146,3 +147,10 @@ def test_fio_reads_are_found_behind_its_warnings() -> None:
         "jobs": [{"jobname": "trusted", "read": {"iops": 13521.5}, "write": {"iops": 0}}],
     }
     assert trusted.fio_reads("note: both iodepth >= 1 are set\n" + json.dumps(said)) == 13521.5
+
+
+def test_one_core_is_given_back() -> None:
+    free = places()
+    with storage.one_core():
+        assert len(places()) == min(1, len(free))
+    assert sorted(places()) == sorted(free)

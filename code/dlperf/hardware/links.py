@@ -161,14 +161,14 @@ def _trips(rank: int, size: int, rounds: int) -> float:
     piece, pieces = _pieces(size)
     message, file = np.ones(piece, np.uint8), _held[-1].fileno()
     end = push if rank == 0 else take
-    end(file, message, 1, min(50, 1 + 2**18 // size))
+    end(file, message, 1, min(50, 1 + 2**18 // size) if size > 1000 else 1)
     start = time.perf_counter()
     if not end(file, message, pieces, rounds):
         raise ConnectionError(f"host {rank} lost its connection after at most {rounds} messages of {size} bytes")
     return time.perf_counter() - start
 
 
-def by_size(trips: Trips, sizes: Sequence[int], samples: int = 5, seconds: float = 0.01) -> list[Measurement]:
+def by_size(trips: Trips, sizes: Sequence[int], samples: int = 11, seconds: float = 0.002) -> list[Measurement]:
     """Returns the time until a message is known to be there, by its size in bytes.
 
     A sample is of about so many ``seconds``; sizes take turns, so that a bad moment falls on all of them.

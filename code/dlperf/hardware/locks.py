@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 
 from dlperf.environment import environment
+from dlperf.hardware import atomics
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
@@ -22,20 +20,11 @@ MUTEX_BYTES = 128
 """Room for a mutex of any system: 40 bytes in Linux on x86-64, 64 in macOS."""
 
 
-@intrinsic
-def _atomic_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
-
-    return types.int64(array, types.int64, types.int64), emit
-
-
 @njit(nogil=True)
 def add_atomically(counter: np.ndarray, times: int) -> int:
     """Adds 1 to ``counter[0]`` so many times, each time in one step that no thread can come between."""
     for _ in range(times):
-        _atomic_add(counter, 0, 1)  # type: ignore[call-arg]
+        atomics.add(counter, 0, 1)
     return counter[0]
 
 

@@ -13,28 +13,28 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import environment
-from dlperf.hardware import chase, relaxed
+from dlperf.hardware import atomics, chase
 from dlperf.hardware.probe import probe
 from dlperf.measurement import Measurement
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def read(words, start, apart):
     """Reads every word that lies a multiple of ``apart`` after ``start``; all are unsigned."""
     for at in range(start, np.uint64(len(words)), apart):
-        relaxed.load(words, at)
+        atomics.load(words, at)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def read_backwards(words, apart):
     """Reads the last word, the one ``apart`` words before it, and so on to the first; ``apart`` is unsigned."""
     at = np.uint64(len(words))
     while at >= apart:
         at -= apart
-        relaxed.load(words, at)
+        atomics.load(words, at)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def read_at_random(words, bits, count):
     """Reads ``count`` of the first ``2**bits`` words. No address needs the word that was read before it.
 
@@ -43,7 +43,7 @@ def read_at_random(words, bits, count):
     x = np.uint64(1)
     for _ in range(count):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        relaxed.load(words, x >> np.uint64(64 - bits))
+        atomics.load(words, x >> np.uint64(64 - bits))
 
 
 def in_turn(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, Measurement]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from dlperf.environment import environment
+from dlperf.environment import environment, places
 from dlperf.hardware.disks import disk
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
@@ -173,6 +173,22 @@ def rate(
     if failed:
         raise Unknown(f"{loop.__name__} of {block} bytes failed or came up short in {path.parent}")
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keeps this thread, the threads it starts and the commands it runs on one core, where the system can pin.
+
+    Which core asks, and which is interrupted by the disk, can matter more than who asks.
+    """
+    free = places()
+    if free:
+        os.sched_setaffinity(0, free[-1:])
+    try:
+        yield
+    finally:
+        if free:
+            os.sched_setaffinity(0, free)
 
 
 def each(rates: Measurement) -> Measurement:

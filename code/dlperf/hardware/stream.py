@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import cache_bytes, cores, environment, memory_bytes
-from dlperf.hardware import chase, order, relaxed, threads, trusted
+from dlperf.hardware import atomics, chase, order, threads, trusted
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 
@@ -41,11 +41,11 @@ def increase(a, value):
         a[i] += value
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def copy(a, b):
     """Copies ``b`` to ``a`` word by word, as a plain loop does; both are 64-bit and unsigned."""
     for i in range(np.uint64(len(a))):
-        relaxed.store(a, i, relaxed.load(b, i))
+        atomics.store(a, i, atomics.load(b, i))
 
 
 def elements() -> int:

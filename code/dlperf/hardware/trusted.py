@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -91,9 +92,11 @@ def fio_reads(text: str) -> float:
 
 def iperf3(amount: int) -> float:
     """Returns the bytes per second that `iperf3` gets through TCP within this machine, sending ``amount`` bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     with ThreadPoolExecutor() as pool:
-        server = pool.submit(iperf3_server, "127.0.0.1")
-        rate = iperf3_client("127.0.0.1", amount)
+        server = pool.submit(iperf3_server, "127.0.0.1", port)
+        rate = iperf3_client("127.0.0.1", amount, port)
         server.result()
     return rate
 
@@ -109,25 +112,28 @@ def _iperf3_end(rank: int, amount: int) -> float:
     return iperf3_client("10.0.0.2", amount) if rank == 0 else float(bool(iperf3_server("10.0.0.2")))
 
 
-def iperf3_server(address: str) -> str:
+def iperf3_server(address: str, port: int = 5201) -> str:
     """Returns what `iperf3` says of the one client that it has served."""
-    return output(["iperf3", "--server", "--one-off", "--bind", address, "--json"], timeout=60)
+    where = ["--bind", address, "--port", str(port)]
+    return output(["iperf3", "--server", "--one-off", *where, "--json"], timeout=60)
 
 
-def iperf3_client(address: str, amount: int, tries: int = 100) -> float:
+def iperf3_client(address: str, amount: int, port: int = 5201, tries: int = 100) -> float:
     """Returns the bytes per second that the server received; waits for the server to begin.
 
     Both have a core of their own, where there are two to be had.
     """
-    command = ["iperf3", "--client", address, "--bytes", str(amount), "--json"]
+    where = ["--client", address, "--port", str(port)]
     if len(free := places()) > 1:
-        command += ["--affinity", f"{free[0]},{free[1]}"]
-    for _ in range(tries - 1):
+        where += ["--affinity", f"{free[0]},{free[1]}"]
+    for left in reversed(range(tries)):
         try:
-            return iperf3_received(output(command))
+            return iperf3_received(output(["iperf3", *where, "--bytes", str(amount), "--json"]))
         except Unknown:  # the server is not there yet
+            if not left:
+                raise
             time.sleep(0.05)
-    return iperf3_received(output(command))
+    raise ValueError(f"at least one try is needed, got {tries}")
 
 
 def iperf3_received(text: str) -> float:
