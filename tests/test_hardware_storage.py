@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dlperf.environment import places
-from dlperf.hardware import disks, storage, trusted
+from dlperf.hardware import blocks, disks, storage, trusted
 from dlperf.hardware.probe import Unknown
 
 MOUNTS = """\
@@ -87,11 +87,11 @@ def test_read_fills_the_block_from_the_place(tmp_path: Path) -> None:
     content = np.random.default_rng(0).integers(0, 256, 4 * 512, np.uint8)
     (tmp_path / "file").write_bytes(content.tobytes())
     block = np.zeros(512, np.uint8)
-    assert run(storage.read, tmp_path / "file", block, np.array([1024])) >= 1
+    assert run(blocks.read, tmp_path / "file", block, np.array([1024])) >= 1
     assert (block == content[1024:1536]).all()
 
 
-@pytest.mark.parametrize("loop", [storage.write, storage.write_through])
+@pytest.mark.parametrize("loop", [blocks.write, blocks.write_through])
 def test_write_puts_the_block_at_all_places(tmp_path: Path, loop: object) -> None:
     (tmp_path / "file").write_bytes(bytes(4 * 512))
     block = np.arange(512).astype(np.uint8)
@@ -103,7 +103,7 @@ def test_write_puts_the_block_at_all_places(tmp_path: Path, loop: object) -> Non
 
 def test_reading_past_the_end_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(512))
-    assert run(storage.read, tmp_path / "file", np.zeros(512, np.uint8), np.array([512])) == -1
+    assert run(blocks.read, tmp_path / "file", np.zeros(512, np.uint8), np.array([512])) == -1
 
 
 @pytest.fixture

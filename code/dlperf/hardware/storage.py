@@ -1,7 +1,7 @@
 """Storage: how many reads or writes of a size a disk does in a second, in order or at random, and so many at once.
 
-The loops are compiled and call the system's ``pread`` and ``pwrite``. The page cache is asked or passed by. Nothing
-is left behind. The chapter *Hardware* tells the story.
+The loops are those of `dlperf.hardware.blocks`. The page cache is asked or passed by. Nothing is left behind. The
+chapter *Hardware* tells the story.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-from numba import njit, types
 
 from dlperf.environment import environment, places
+from dlperf.hardware.blocks import read, write_through
 from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
@@ -37,41 +37,6 @@ PATIENCE = 2.0
 
 CACHES = ("passed by", "empty", "full")
 """What the page cache can be when a file is read."""
-
-_call = types.int64(types.int32, types.uintp, types.uintp, types.int64)
-pread: Any = types.ExternalFunction("pread", _call)
-pwrite: Any = types.ExternalFunction("pwrite", _call)
-fsync: Any = types.ExternalFunction("fsync", types.int32(types.int32))
-
-
-@njit(nogil=True, cache=True)
-def read(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Reads ``block`` at one of ``places`` after another until told to ``stop``; counts them in ``done``."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pread(file, block.ctypes.data, block.size, place) != block.size:
-            stop[0] = 2
-        done[0] += 1
-
-
-@njit(nogil=True, cache=True)
-def write(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Writes ``block`` to one of ``places`` after another until told to ``stop``; counts them in ``done``."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pwrite(file, block.ctypes.data, block.size, place) != block.size:
-            stop[0] = 2
-        done[0] += 1
-
-
-@njit(nogil=True, cache=True)
-def write_through(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Writes as `write` does, and after each block waits until the disk says that it has kept it."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pwrite(file, block.ctypes.data, block.size, place) != block.size or fsync(file) != 0:
-            stop[0] = 2
-        done[0] += 1
 
 
 @contextmanager
