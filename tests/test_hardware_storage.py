@@ -15,6 +15,7 @@ import pytest
 from dlperf.environment import places
 from dlperf.hardware import blocks, disks, storage, trusted
 from dlperf.hardware.probe import Unknown
+from dlperf.measurement import Measurement
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/root rw
@@ -149,6 +150,19 @@ def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> No
     assert measured.unit == "1/s"
     assert measured.median > 0
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)
+
+
+def test_loads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def rate(path: Path, block: int, depth: int, **_: object) -> Measurement:
+        asked.append(block)
+        return Measurement((float(len(asked)),), "1/s")
+
+    monkeypatch.setattr(storage, "rate", rate)
+    small, large = storage.in_turn(Path(), [(1, 1), (2, 1)], samples=2)
+    assert asked == [1, 2, 1, 2]
+    assert (small.samples, large.samples) == ((1.0, 3.0), (2.0, 4.0))
 
 
 def counting(every: float, limit: int) -> tuple[np.ndarray, np.ndarray, Thread]:

@@ -11,8 +11,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -110,7 +111,7 @@ def rate(
     ends for `PATIENCE`.
     """
     count = path.stat().st_size // block
-    rng = np.random.default_rng(depth)
+    rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
     whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8)  # begins at a page, as direct access demands
     done, stop = np.zeros((depth, 8), np.int64), np.zeros(1, np.int64)
     rates: list[float] = []
@@ -139,6 +140,12 @@ def rate(
     if failed or 0.0 in rates:
         raise Unknown(f"{loop.__name__} of {block} bytes failed, came up short or took for ever in {path.parent}")
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
+
+
+def in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
+    """Returns the rates of random reads of so many bytes, so many at once; a bad moment falls on all ``loads``."""
+    rounds = [[rate(path, n, depth, seconds=0.04, samples=1) for n, depth in loads] for _ in range(samples)]
+    return [replace(turns[0], samples=tuple(turn.samples[0] for turn in turns)) for turns in zip(*rounds, strict=True)]
 
 
 def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
