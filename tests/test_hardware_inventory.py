@@ -37,7 +37,7 @@ def linux(tmp_path: Path) -> Path:
         (tmp_path / "devices" / place).mkdir(parents=True)
         put(tmp_path / "block" / name, size="2048", queue__rotational="1" if name == "vda" else "0")
         (tmp_path / "block" / name / "device").symlink_to(tmp_path / "devices" / place)
-    put(tmp_path / "devices/pci0/slot", current_link_speed="16.0 GT/s PCIe", current_link_width="4")
+    put(tmp_path / "devices/pci0/slot", max_link_speed="16.0 GT/s PCIe", current_link_width="4")
     put(tmp_path / "block/loop0", size="2048")
     return tmp_path
 

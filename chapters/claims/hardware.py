@@ -12,13 +12,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.large-products",
-        keys=("hardware.product-float32", "hardware.product-small"),
-        holds=lambda r: r["hardware.product-float32"].median > 2 * r["hardware.product-small"].median,
+        keys=("hardware.square-float32", "hardware.square-small"),
+        holds=lambda r: r["hardware.square-float32"].median > 2 * r["hardware.square-small"].median,
     ),
     Claim(
         id="hardware.copies-cached",
-        keys=("hardware.copy-best", "hardware.copy-large"),
-        holds=lambda r: r["hardware.copy-best"].median > 1.5 * r["hardware.copy-large"].median,
+        keys=("hardware.copy-cached", "hardware.copy-large"),
+        holds=lambda r: r["hardware.copy-cached"].median > 1.5 * r["hardware.copy-large"].median,
     ),
     Claim(
         id="hardware.gpu-pinned",

@@ -107,10 +107,10 @@ def gpu_memory() -> Measurement:
     return copies([2**30], try_gpu())[2**30]
 
 
-@probe("GPU: kernel launch", "an empty kernel, one of a thousand")
+@probe("GPU: launch a kernel and wait", "an empty kernel on an idle GPU, waited for by the processor")
 def gpu_launch() -> Measurement:
-    """Returns the seconds that a GPU's kernel takes to be enqueued and run."""
-    return launch(try_gpu())["launch"]
+    """Returns the seconds from the call of an empty kernel until it is known to have ended."""
+    return launch(try_gpu())["launch and wait"]
 
 
 @probe("GPU: 1 MiB from pinned memory", "one copy at a time, waited for")

@@ -53,14 +53,17 @@ def _processor(ax: Any, machine: Inventory) -> None:
         names = [*names[: SHOWN - 1], f"{machine.cores - SHOWN + 1} more"]
     width = 6.4 / len(names)
     levels = [(level, machine.cache(level)) for level in (1, 2, 3, 4)]
-    private = [(level, c) for level, c in levels if c and (len(c.cores) <= 2 < machine.cores or len(c.cores) == 1)]
+    alone = lambda c: c.level == 1 or len(c.cores) == 1 or 0 < len(c.cores) <= 2 < machine.cores
+    private = [(level, c) for level, c in levels if c and alone(c)]
     shared = [(level, c) for level, c in levels if c and (level, c) not in private]
     for i, name in enumerate(names):
         _box(ax, 0.2 + i * width, 8.3, 0.92 * width, 1.0, name, plot.COLORS[0])
         for j, (level, cache) in enumerate(private):
             _box(ax, 0.2 + i * width, 7.3 - j, 0.92 * width, 0.8, f"L{level} {size(cache.size)}", plot.COLORS[5])
     for j, (level, cache) in enumerate(shared):
-        _box(ax, 0.2, 4.6 + (len(shared) - 1 - j), 6.3, 0.8, f"L{level} {size(cache.size)}", plot.COLORS[5])
+        count = sum((c.level, c.kind) == (level, cache.kind) for c in machine.caches)
+        label = f"{count} x " * (count > 1) + f"L{level} {size(cache.size)}"
+        _box(ax, 0.2, 4.6 + (len(shared) - 1 - j), 6.3, 0.8, label, plot.COLORS[5])
 
 
 def _shortened(parts: Sequence[Part]) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,19 +73,29 @@ class Inventory:
 
 def inventory() -> Inventory:
     """Returns what this machine's system tells of it. The disks are those whole ones that a system can name."""
-    frequency = getattr(psutil, "cpu_freq", lambda: None)()
     virtual = environment()["virtual"]
+    found: tuple[Cache, ...] = ()
+    with suppress(Unknown):
+        found = all_caches()
     return Inventory(
         processor=cpu_model(),
         cores=cores(),
         physical=psutil.cpu_count(logical=False),
-        clock=1e6 * frequency.current if frequency and frequency.current else None,
+        clock=_clock(),
         virtual=virtual if isinstance(virtual, bool) else None,
-        caches=all_caches(),
+        caches=found,
         memory=memory_bytes(),
         nodes=len(list((SYS / "devices/system/node").glob("node[0-9]*"))) or None,
         parts=(*disks(), *interfaces(), *accelerators()),
     )
+
+
+def _clock() -> float | None:
+    try:
+        told = psutil.cpu_freq()
+    except (AttributeError, OSError, NotImplementedError, RuntimeError):  # some systems have no such thing
+        return None
+    return 1e6 * told.current if told and told.current else None
 
 
 def caches(root: Path = SYS) -> tuple[Cache, ...]:
@@ -155,7 +166,8 @@ def pcie_rate(transfers: float, lanes: int) -> float:
 
 
 def _pcie(folder: Path) -> float | None:
-    speed = re.match(r"([\d.]+) GT/s", _read(folder / "current_link_speed") or "")
+    """Returns what a link can carry: as wide as it is now, as fast as it may be, for an idle one slows down."""
+    speed = re.match(r"([\d.]+) GT/s", _read(folder / "max_link_speed") or "")
     lanes = _int(_read(folder / "current_link_width"))
     return pcie_rate(float(speed[1]), lanes) if speed and lanes and float(speed[1]) in _ENCODED else None
 
