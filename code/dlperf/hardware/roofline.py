@@ -80,6 +80,14 @@ def elements(device: torch.device | str) -> int:
     return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
 
+def random(*size: int, device: torch.device | str) -> torch.Tensor:
+    """Returns normal random numbers, as a GPU may keep a higher clock with equal ones, whose bits do not turn.
+
+    All threads write ones first: on a CPU with several memories each then has its share of the pages.
+    """
+    return torch.ones(*size, device=device).normal_()
+
+
 def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
     """Returns operations on long arrays: results go to memory kept for them, but for those that say otherwise."""
     rows = elements(device) // width
@@ -100,13 +108,10 @@ def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation
 
 
 def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]) -> list[Operation]:
-    """Returns float32 products of matrices of these shapes, (b, d) by (d, f): 2bdf FLOPs each.
-
-    The numbers are random, for a GPU is quicker with equal ones: fewer bits turn, and it may keep a higher clock.
-    """
+    """Returns float32 products of matrices of these shapes, (b, d) by (d, f): 2bdf FLOPs each."""
 
     def product(b: int, d: int, f: int) -> Callable[[], object]:
-        left, right, out = (torch.randn(size, device=device) for size in ((b, d), (d, f), (b, f)))
+        left, right, out = (random(*size, device=device) for size in ((b, d), (d, f), (b, f)))
         return lambda: torch.mm(left, right, out=out)
 
     return [
@@ -121,8 +126,8 @@ def convolution(device: torch.device | str, images: int = 8, channels: int = 128
     Its FLOPs are those of the definition. A library may need fewer: Lavin and Gray, Fast algorithms for convolutional
     neural networks, 2016.
     """
-    x = torch.randn(images, channels, side, side, device=device)
-    w = torch.randn(channels, channels, 3, 3, device=device)
+    x = random(images, channels, side, side, device=device)
+    w = random(channels, channels, 3, 3, device=device)
     moved = 4 * (2 * x.numel() + w.numel())
 
     def run() -> torch.Tensor:
