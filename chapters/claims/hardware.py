@@ -65,13 +65,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.fma-peak",
-        keys=("hardware.fma-share-one",),
-        holds=lambda r: 0.85 < r["hardware.fma-share-one"].median < 1.1,
+        keys=("hardware.fma-of-published",),
+        holds=lambda r: 0.7 < r["hardware.fma-of-published"].median < 1.2,
     ),
     Claim(
         id="hardware.product-bound",
         keys=("hardware.product-float32-share",),
         holds=lambda r: r["hardware.product-float32-share"].median < 1.1,
+        needs=("linux",),
     ),
     Claim(
         id="hardware.mispredict",
@@ -82,6 +83,7 @@ CLAIMS: tuple[Claim, ...] = (
         id="hardware.roof",
         keys=("hardware.roof-highest",),
         holds=lambda r: r["hardware.roof-highest"] < 1.8,
+        needs=("linux",),
     ),
     Claim(
         id="hardware.roof-low",
