@@ -7,11 +7,13 @@ import socket
 from collections.abc import Callable
 from itertools import combinations
 from threading import Thread
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from dlperf.environment import cores
 from dlperf.hardware import alphabeta, lines, links, topology, trusted
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
@@ -71,9 +73,9 @@ def test_a_lost_connection_is_noticed() -> None:
 def test_a_message_crosses_shared_memory() -> None:
     flags, shared = np.zeros(32, np.int64), np.zeros(1000, np.uint8)
     mine, theirs = np.arange(1000).astype(np.uint8), np.zeros(1000, np.uint8)
-    taker = Thread(target=lines.take, args=(flags, shared, theirs, 5))
+    taker = Thread(target=lines.take, args=(flags, shared, theirs, 1, 5))
     taker.start()
-    lines.push(flags, shared, mine, 5)
+    lines.push(flags, shared, mine, 1, 5)
     taker.join()
     assert (theirs == mine).all()
     assert flags[0] == flags[16] == 5
@@ -81,7 +83,7 @@ def test_a_message_crosses_shared_memory() -> None:
 
 def test_the_flag_is_loaded_anew_in_each_turn() -> None:
     flags = np.zeros(32, np.int64)
-    waiting = Thread(target=lines.push, args=(flags, np.zeros(1, np.uint8), np.zeros(0, np.uint8), 1))
+    waiting = Thread(target=lines.push, args=(flags, np.zeros(1, np.uint8), np.zeros(0, np.uint8), 1, 1))
     waiting.start()
     while flags[0] != 1:
         pass
@@ -96,6 +98,20 @@ def test_links_within_the_machine(kind: str) -> None:
         short, long = links.by_size(trips, [1, 2**22], samples=2, seconds=0.001)
         assert links.bandwidth(trips, 2**24) > 0
     assert (short.unit, len(long.samples)) == ("s", 2)
+
+
+@pytest.mark.skipif(cores() < 2, reason="takes two cores")
+def test_core_to_core_is_no_start_of_threads() -> None:
+    measured = links.core_to_core()
+    assert measured.calls_per_sample >= 1000
+    assert measured.unit == "s"
+
+
+def test_a_sample_has_as_many_messages_as_fill_its_time() -> None:
+    trips = lambda size, rounds: 1e-6 * rounds
+    (measured,) = links.by_size(trips, [1], samples=2, seconds=0.002)
+    assert measured.calls_per_sample == 2000
+    assert measured.median == pytest.approx(1e-6)
 
 
 def test_one_core_cannot_send_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +190,30 @@ def test_the_middle_of_a_fat_tree_carries_half_of_the_hosts() -> None:
 def test_impossible_topologies_are_refused(make: Callable[[int], topology.Topology], n: int) -> None:
     with pytest.raises(ValueError, match=f"got {n}"):
         make(n)
+
+
+def test_iperf3_that_fails_at_a_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> str:
+        raise Unknown("iperf3: address in use")
+
+    monkeypatch.setattr(trusted, "iperf3_server", fails)
+    answer = trusted._iperf3_end(1, 10)
+    assert answer == "iperf3: address in use"
+    link = SimpleNamespace(run=lambda fn, amount: [1e8, answer])
+    monkeypatch.setattr(trusted.shutil, "which", lambda _: "/usr/bin/iperf3")
+    with pytest.raises(Unknown, match="host 1: iperf3: address in use"):
+        trusted.iperf3_over(link, 10)  # type: ignore[arg-type]
+
+
+def test_without_iperf3_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trusted.shutil, "which", lambda _: None)
+    with pytest.raises(Unknown, match="iperf3 is not installed"):
+        trusted.iperf3(10)
+
+
+def test_a_tool_that_does_not_end_is_unknown() -> None:
+    with pytest.raises(Unknown, match=r"did not end in 0\.1 s"):
+        trusted.output(["sleep", "5"], timeout=0.1)
 
 
 def test_iperf3_says_what_was_received_or_why_not() -> None:

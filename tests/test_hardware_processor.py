@@ -51,6 +51,15 @@ def test_a_scalar_chain_is_not_vectorized() -> None:
     assert not re.search(r"vfmadd\w+p[sd]", text)
 
 
+@x86
+@pytest.mark.parametrize("lanes", [1, registers.width() // 32])
+def test_as_many_chains_as_stand_in_the_figure_fit_the_registers(lanes: int) -> None:
+    lines = registers.assembly(registers.chains("float32", lanes, min(16, registers.plenty()))).splitlines()
+    steps = [i for i, line in enumerate(lines) if "vfmadd" in line]
+    loop = lines[steps[0] : steps[-1]] if steps else []
+    assert not [line for line in loop if "(%rsp)" in line and "mm" in line], "a chain was spilled into memory"
+
+
 def test_the_prediction_is_the_lesser_of_latency_and_units() -> None:
     assert [processor.predicted(k, latency=4, units=2) for k in (1, 4, 8, 16)] == [0.25, 1, 2, 2]
 
@@ -67,6 +76,15 @@ def test_of_theory_is_one_where_every_factor_is_given() -> None:
     assert processor.of_theory(found, 2).median == pytest.approx(1)
 
 
+def test_units_are_published_for_some_cores_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor.binding, "get_host_cpu_name", lambda: "znver5")
+    monkeypatch.setattr(processor, "cpu_model", lambda: "AMD EPYC")
+    assert processor.published_units() == 2
+    monkeypatch.setattr(processor, "cpu_model", lambda: "AMD Ryzen AI 9 HX 370")
+    with pytest.raises(Unknown, match="znver5"):
+        processor.published_units()
+
+
 def test_without_a_reported_clock_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor.psutil, "cpu_freq", lambda: None)
     with pytest.raises(Unknown, match="clock"):
@@ -75,6 +93,13 @@ def test_without_a_reported_clock_nothing_is_guessed(monkeypatch: pytest.MonkeyP
 
 def test_the_peak_of_all_cores_needs_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "places", lambda: [0])
+    with pytest.raises(Unknown, match="one core"):
+        processor.peak_all_probe()
+
+
+def test_the_peak_of_all_cores_counts_a_containers_quota(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "places", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(processor, "cores", lambda: 1)
     with pytest.raises(Unknown, match="one core"):
         processor.peak_all_probe()
 
@@ -117,7 +142,7 @@ def test_a_mutex_is_free_again() -> None:
 def test_products_agree() -> None:
     n = 32
     made = products.floats(n, torch.float32)()
-    assert torch.allclose(products.by_onednn(n, n)().to_dense(), made, atol=1e-4)
+    assert torch.allclose(products.by_onednn(n)().to_dense(), made, atol=1e-4)
     left, right = products.integers(n).args
     assert torch.equal(products.integers(n)(), left.int() @ right.int())
 

@@ -34,12 +34,20 @@ def test_elementwise_operations_compute_on_every_element(monkeypatch: pytest.Mon
     ops = {op.name: op for op in roofline.elementwise("cpu", width=16)}
     assert ops["add"].flops == ops["add, new memory"].flops == 64
     assert ops["add"].moved == 12 * 64
-    assert ops["sum"].intensity == 0.25
+    assert ops["summation"].intensity == 0.25
     assert ops["layer norm, new memory"].intensity == 1
     ones = torch.ones(4, 16)
     assert torch.equal(ops["add, new memory"].run(), ones + ones)
     assert torch.allclose(ops["softmax"].run(), ones / 16)
     assert torch.allclose(ops["gelu"].run(), torch.nn.functional.gelu(ones))
+
+
+def test_what_memory_bounds_fits_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roofline, "elements", lambda device: 2**18)
+    ops = {op.name: op for op in roofline.operations("cpu")}
+    for name in ("product, one row", "product, 16 rows", "product, thin"):
+        assert ops[name].moved >= 4 * 2**18
+    assert ops["product, one row"].flops == counted(ops["product, one row"])
 
 
 def test_a_share_is_the_measured_rate_over_the_roof() -> None:

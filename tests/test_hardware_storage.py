@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from dlperf.environment import places
-from dlperf.hardware import disks, storage, trusted
+from dlperf.hardware import blocks, disks, storage, trusted
 from dlperf.hardware.probe import Unknown
+from dlperf.measurement import Measurement
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/root rw
@@ -54,6 +56,15 @@ def test_the_longest_mount_point_decides_and_a_network_is_virtual(system: tuple[
     assert disks.disk("/database", *system).file_system == "ext4"
 
 
+def test_a_folder_in_memory_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disks.tempfile, "gettempdir", lambda: "/dev/shm")
+    (tmp_path / "mounts").write_text(MOUNTS)
+    if Path("/dev/shm").is_dir() and os.access("/var/tmp", os.W_OK):
+        assert disks.folder(tmp_path / "mounts") == "/var/tmp"
+    (tmp_path / "mounts").write_text("23 1 0:21 / / rw - tmpfs tmpfs rw\n")
+    assert disks.folder(tmp_path / "mounts") == "/dev/shm"
+
+
 def test_what_the_system_does_not_tell_is_none(tmp_path: Path) -> None:
     found = disks.disk(str(tmp_path), tmp_path / "no mounts", tmp_path / "no sys")
     assert (found.file_system, found.device, found.rotational, found.virtual) == ("", "", None, None)
@@ -77,11 +88,11 @@ def test_read_fills_the_block_from_the_place(tmp_path: Path) -> None:
     content = np.random.default_rng(0).integers(0, 256, 4 * 512, np.uint8)
     (tmp_path / "file").write_bytes(content.tobytes())
     block = np.zeros(512, np.uint8)
-    assert run(storage.read, tmp_path / "file", block, np.array([1024])) >= 1
+    assert run(blocks.read, tmp_path / "file", block, np.array([1024])) >= 1
     assert (block == content[1024:1536]).all()
 
 
-@pytest.mark.parametrize("loop", [storage.write, storage.write_through])
+@pytest.mark.parametrize("loop", [blocks.write, blocks.write_through])
 def test_write_puts_the_block_at_all_places(tmp_path: Path, loop: object) -> None:
     (tmp_path / "file").write_bytes(bytes(4 * 512))
     block = np.arange(512).astype(np.uint8)
@@ -93,7 +104,7 @@ def test_write_puts_the_block_at_all_places(tmp_path: Path, loop: object) -> Non
 
 def test_reading_past_the_end_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(512))
-    assert run(storage.read, tmp_path / "file", np.zeros(512, np.uint8), np.array([512])) == -1
+    assert run(blocks.read, tmp_path / "file", np.zeros(512, np.uint8), np.array([512])) == -1
 
 
 @pytest.fixture
@@ -139,6 +150,63 @@ def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> No
     assert measured.unit == "1/s"
     assert measured.median > 0
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)
+
+
+def test_loads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def rate(path: Path, block: int, depth: int, **_: object) -> Measurement:
+        asked.append(block)
+        return Measurement((float(len(asked)),), "1/s")
+
+    monkeypatch.setattr(storage, "rate", rate)
+    small, large = storage.in_turn(Path(), [(1, 1), (2, 1)], samples=2)
+    assert asked == [1, 2, 1, 2]
+    assert (small.samples, large.samples) == ((1.0, 3.0), (2.0, 4.0))
+
+
+def counting(every: float, limit: int) -> tuple[np.ndarray, np.ndarray, Thread]:
+    """Returns a counter that a thread increases ``limit`` times, a flag to stop it, and the thread."""
+    done, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def count() -> None:
+        for _ in range(limit):
+            if stop[0]:
+                return
+            time.sleep(every)
+            done[0] += 1
+
+    return done, stop, Thread(target=count)
+
+
+def test_a_slow_disk_is_counted_until_enough_are_done() -> None:
+    done, stop, worker = counting(0.02, 1000)
+    worker.start()
+    rate = storage.finished(done, stop, 0.01)
+    seen, stop[0] = int(done[0]), 1
+    worker.join()
+    assert seen >= storage.ENOUGH
+    assert 0 < rate < 50.5  # at most one in 0.02 s
+
+
+def test_a_sample_ends_when_the_file_comes_round() -> None:
+    done, stop, worker = counting(0.002, 10_000)
+    worker.start()
+    storage.finished(done, stop, 5.0, most=10)
+    seen, stop[0] = int(done[0]), 1
+    worker.join()
+    assert seen < 1000
+
+
+def test_where_nothing_ends_the_rate_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "PATIENCE", 0.05)
+    assert storage.finished(np.zeros(1, np.int64), np.zeros(1, np.int64), 0.01) == 0
+
+
+def test_a_system_without_direct_access_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(storage.os, "O_DIRECT", raising=False)
+    with pytest.raises(Unknown, match="no O_DIRECT"), storage.opened(tmp_path / "file"):
+        pass
 
 
 def test_fio_reads_are_found_behind_its_warnings() -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from dlperf.hardware import storage, trusted
+from dlperf.hardware import disks, storage, trusted
 from dlperf.hardware.probe import Probe, Unknown
 
 
 def leftovers() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("dlperf-*"))
+    return set(Path(disks.folder()).glob("dlperf-*"))
 
 
 @pytest.mark.parametrize("probe", storage.PROBES, ids=lambda probe: probe.name)

@@ -13,6 +13,10 @@ NETWORKED = ("nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "9p", "virtiofs", 
 """File systems whose disk is in another machine, or behind a hypervisor's door."""
 
 
+IN_MEMORY = ("tmpfs", "ramfs")
+"""File systems without a disk."""
+
+
 @dataclass(frozen=True)
 class Disk:
     """What was found; ``None`` and empty strings where the system does not say. ``free`` is in bytes.
@@ -31,15 +35,28 @@ class Disk:
     free: int = 0
 
 
-def disk(folder: str | None = None, mounts: Path = Path("/proc/self/mountinfo"), sys: Path = Path("/sys")) -> Disk:
-    """Returns the disk that ``folder`` is on, by default the folder for temporary files."""
-    folder = os.path.realpath(folder or tempfile.gettempdir())
-    free = shutil.disk_usage(folder).free
-    file_system, number = _mount(folder, mounts)
+def folder(mounts: Path = Path("/proc/self/mountinfo")) -> str:
+    """Returns a folder for a file to read and write: the one for temporary files, unless it is kept in memory.
+
+    Then /var/tmp or ~/.cache, if one of these is there and on a disk.
+    """
+    usual = tempfile.gettempdir()
+    for place in (usual, "/var/tmp", os.path.expanduser("~/.cache")):
+        in_memory = _mount(os.path.realpath(place), mounts)[0] in IN_MEMORY
+        if os.path.isdir(place) and os.access(place, os.W_OK) and not in_memory:
+            return place
+    return usual
+
+
+def disk(where: str | None = None, mounts: Path = Path("/proc/self/mountinfo"), sys: Path = Path("/sys")) -> Disk:
+    """Returns the disk that a folder is on, by default that of `folder`."""
+    where = os.path.realpath(where or folder())
+    free = shutil.disk_usage(where).free
+    file_system, number = _mount(where, mounts)
     block = (sys / "dev/block" / number).resolve()
     if not number or not block.is_dir():
         layered = file_system in (*NETWORKED, "overlay") or None
-        return Disk(folder, file_system, virtual=layered, free=free)
+        return Disk(where, file_system, virtual=layered, free=free)
     if (block / "partition").exists():
         block = block.parent
     says = lambda name: _text(block / name)
@@ -49,7 +66,7 @@ def disk(folder: str | None = None, mounts: Path = Path("/proc/self/mountinfo"),
     depth = says("queue/nr_requests")
     spinning = says("queue/rotational")
     return Disk(
-        folder,
+        where,
         file_system,
         block.name,
         model,

@@ -115,8 +115,17 @@ def within(kind: str) -> Iterator[Trips]:
         def trips(size: int, rounds: int) -> float:
             piece, pieces = _pieces(size)
             mine, theirs = np.ones(piece, np.uint8), np.ones(piece, np.uint8)  # touched: they have their pages
-            ends = lambda: push(near, mine, pieces, rounds), lambda: take(far, theirs, pieces, rounds)
-            return at_once(ends)
+            spent = 0.0
+
+            def pushes() -> None:
+                nonlocal spent
+                push(near, mine, 1, 1)  # both have begun: to start threads takes longer than many messages
+                start = time.perf_counter()
+                push(near, mine, pieces, rounds)
+                spent = time.perf_counter() - start
+
+            at_once([pushes, lambda: take(far, theirs, 1, 1) and take(far, theirs, pieces, rounds)])
+            return spent
 
         yield trips
 
@@ -176,8 +185,10 @@ def by_size(trips: Trips, sizes: Sequence[int], samples: int = 11, seconds: floa
     rounds = {}
     for size in sizes:
         trips(size, 1)  # compiles
-        tried = 8 if size < 2**20 else 1
-        rounds[size] = max(1, min(10_000, round(seconds * tried / trips(size, tried))))
+        tried = 1
+        while (took := trips(size, tried)) < seconds and tried < 2**20:
+            tried *= 4
+        rounds[size] = max(1, round(seconds * tried / took))
     turns = [{size: trips(size, rounds[size]) / rounds[size] for size in sizes} for _ in range(samples)]
     here = environment("cpu")
     return [Measurement(tuple(turn[n] for turn in turns), "s", f"{n} B", rounds[n], here) for n in sizes]
@@ -204,8 +215,9 @@ def loopback_bandwidth() -> Measurement:
 @probe("core to core", "half of the time in which a flag goes to another core and another flag comes back")
 def core_to_core() -> Measurement:
     with within("memory") as trips:
-        there_and_back = by_size(trips, [0])[0]
-    return Measurement(tuple(t / 2 for t in there_and_back.samples), "s", "core to core", 1, environment("cpu"))
+        trip = by_size(trips, [0], seconds=0.01)[0]
+    one_way = tuple(t / 2 for t in trip.samples)
+    return Measurement(one_way, "s", "core to core", trip.calls_per_sample, trip.environment)
 
 
 @probe("4 KiB over 10 Gbit/s", "TCP between two network namespaces whose link is limited to that rate, with its answer")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 import psutil
+from llvmlite import binding
 
-from dlperf.environment import environment, places
+from dlperf.environment import cores, cpu_model, environment, places
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.quickest import in_turn
 from dlperf.hardware.registers import bits, chains, plenty, width
@@ -20,6 +21,12 @@ STEPS = 200_000
 
 TICK = ("int64", 1, 1)
 """A chain of whole numbers, one addition and one exclusive or a step: two cycles, if each takes one."""
+
+PUBLISHED = {"skylake": 2, "znver3": 2, "znver5": 2}
+"""The widest vectors that a core multiplies and adds per cycle, by LLVM's name for it.
+
+Sources: Fog, Instruction tables, 2022; AMD, Software Optimization Guide for the AMD Zen5 Microarchitecture, 2024.
+"""
 
 
 def clock(repeats: int = 11) -> Measurement:
@@ -109,6 +116,14 @@ def whole_units(units: Measurement) -> int:
     return max(1, round(units.median))
 
 
+def published_units() -> int:
+    """Returns how many units the literature gives a core of this kind; `Unknown` where we have no source."""
+    name = binding.get_host_cpu_name()
+    if name not in PUBLISHED or "Ryzen AI" in cpu_model():  # Zen 5 for laptops has units of half the width
+        raise Unknown(f"no published number of units is at hand for {name}")
+    return PUBLISHED[name]
+
+
 def of_theory(found: dict[str, Measurement], units: int) -> Measurement:
     """Returns what `peak` found over the sum of the clocks times lanes times 2 times whole ``units``."""
     lanes = width() // 32
@@ -138,7 +153,7 @@ def peak_probe() -> Measurement:
 @probe("FMA peak, all cores", assumes="as for one core; every core that this process may use")
 def peak_all_probe() -> Measurement:
     """Returns the FLOP/s of all cores at the same time."""
-    threads = len(places())
+    threads = min(len(places()), cores())  # a container may see more cores than it gets time on
     if threads < 2:
         raise Unknown("this process may use one core, or cannot pin threads to cores: see the peak of one core")
     return peak(threads)["peak"]

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 
 from dlperf import timing
-from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.probe import probe
 from dlperf.hardware.processor import fma_loop
 from dlperf.hardware.quickest import in_turn, seconds
 from dlperf.measurement import Measurement
@@ -31,35 +31,24 @@ def floats(n: int, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
     return partial(torch.mm, a, b)
 
 
-def by_onednn(rows: int, n: int) -> Callable[[], torch.Tensor]:
-    """Returns the float32 product of ``(rows, n)`` by ``(n, n)`` as a linear layer of oneDNN, PyTorch's other library.
+def by_onednn(n: int) -> Callable[[], torch.Tensor]:
+    """Returns a float32 product of matrices as a linear layer of oneDNN, PyTorch's other library.
 
     It brings the weights into an order of its own, once.
     """
     from torch.utils.mkldnn import to_mkldnn
 
     generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(size, n, generator=generator) for size in (rows, n))
+    a, b = (torch.randn(n, n, generator=generator) for _ in range(2))
     layer = torch.nn.Linear(n, n, bias=False).requires_grad_(False).eval()
     layer.weight.copy_(b.T)
     return partial(to_mkldnn(layer), a.to_mkldnn())
 
 
-def few_rows(rows: int = 16, n: int = 4096, repeats: int = 7) -> Measurement:
-    """Returns how many times as long a product with few rows takes by `torch.mm` as by oneDNN; `Unknown` without it."""
-    a, b = torch.randn(rows, n), torch.randn(n, n)
-    try:
-        ways: dict[str, Callable[[], object]] = {"mm": partial(torch.mm, a, b), "oneDNN": by_onednn(rows, n)}
-        times = in_turn(ways, repeats, tries=3)
-    except (RuntimeError, ImportError, AttributeError) as error:
-        raise Unknown(f"this PyTorch has no linear layer of oneDNN: {error}") from None
-    return times["mm"] / times["oneDNN"]
-
-
 MAKERS: dict[str, Callable[[int], Callable[[], torch.Tensor]]] = {
     "float64": lambda n: floats(n, torch.float64),
     "float32": lambda n: floats(n, torch.float32),
-    "float32, oneDNN": lambda n: by_onednn(n, n),
+    "float32, oneDNN": by_onednn,
     "bfloat16": lambda n: floats(n, torch.bfloat16),
     "float16": lambda n: floats(n, torch.float16),
     "int8": integers,

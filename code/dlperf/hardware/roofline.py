@@ -14,12 +14,12 @@ from dlperf.environment import cache_bytes, memory_bytes
 from dlperf.hardware.quickest import in_turn
 from dlperf.measurement import Measurement
 
-FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "sum": 1, "softmax": 5, "layer norm": 8}
+FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "summation": 1, "softmax": 5, "layer norm": 8}
 """As the definitions have it, an exponential or an error function counted as one: GELU is x / 2 (1 + erf(x / √2));
 softmax a maximum, a difference, an exponential, a sum and a quotient; layer normalization a mean (1), a variance (3),
 normalizing (2), scale and shift (2)."""
 
-BYTES_PER_ELEMENT = {"add": 12, "gelu": 8, "sum": 4, "softmax": 8, "layer norm": 8}
+BYTES_PER_ELEMENT = {"add": 12, "gelu": 8, "summation": 4, "softmax": 8, "layer norm": 8}
 """The fewest that float32 can do with: each input read once, each output written once."""
 
 
@@ -80,6 +80,14 @@ def elements(device: torch.device | str) -> int:
     return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
 
+def random(*size: int, device: torch.device | str) -> torch.Tensor:
+    """Returns normal random numbers, as a GPU may keep a higher clock with equal ones, whose bits do not turn.
+
+    All threads write ones first: on a CPU with several memories each then has its share of the pages.
+    """
+    return torch.ones(*size, device=device).normal_()
+
+
 def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
     """Returns operations on long arrays: results go to memory kept for them, but for those that say otherwise."""
     rows = elements(device) // width
@@ -90,7 +98,7 @@ def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation
         "add": lambda: torch.add(x, y, out=out),
         "add, new memory": lambda: x + y,
         "gelu": lambda: aten.gelu.out(x, out=out),
-        "sum": lambda: x.sum(),
+        "summation": lambda: x.sum(),
         "softmax": lambda: torch.softmax(x, -1, out=out),
         "layer norm, new memory": lambda: layer_norm(x, [width], scale, shift),
     }
@@ -103,7 +111,7 @@ def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]
     """Returns float32 products of matrices of these shapes, (b, d) by (d, f): 2bdf FLOPs each."""
 
     def product(b: int, d: int, f: int) -> Callable[[], object]:
-        left, right, out = (torch.ones(size, device=device) for size in ((b, d), (d, f), (b, f)))
+        left, right, out = (random(*size, device=device) for size in ((b, d), (d, f), (b, f)))
         return lambda: torch.mm(left, right, out=out)
 
     return [
@@ -113,25 +121,33 @@ def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]
 
 
 def convolution(device: torch.device | str, images: int = 8, channels: int = 128, side: int = 28) -> Operation:
-    """Returns a convolution with 3 × 3 pixels and as many filters as channels."""
-    x = torch.ones(images, channels, side, side, device=device)
-    w = torch.ones(channels, channels, 3, 3, device=device)
+    """Returns a convolution with 3 × 3 pixels and as many filters as channels.
+
+    Its FLOPs are those of the definition. A library may need fewer: Lavin and Gray, Fast algorithms for convolutional
+    neural networks, 2016.
+    """
+    x = random(images, channels, side, side, device=device)
+    w = random(channels, channels, 3, 3, device=device)
     moved = 4 * (2 * x.numel() + w.numel())
 
     def run() -> torch.Tensor:
-        with torch.backends.cudnn.flags(allow_tf32=False):  # or a GPU rounds to fewer bits, and is above the roof
+        # a GPU that rounds to fewer bits is above the roof; without enabled=True this would turn cuDNN off
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             return conv2d(x, w, padding=1)
 
     return Operation("convolution", convolution_flops(images, channels, channels, side, 3), moved, run)
 
 
 def operations(device: torch.device | str) -> list[Operation]:
-    """Returns the book's operations, from little to much arithmetic for each byte."""
-    large = 8 if torch.device(device).type == "cuda" else 1
+    """Returns the book's operations, from little to much arithmetic for each byte.
+
+    Those that memory bounds have a matrix of as many elements as the long arrays, which no cache holds.
+    """
+    large, long = 8 if torch.device(device).type == "cuda" else 1, elements(device)
     shapes = {
-        "product, one row": (1, 4096 * large, 4096),
-        "product, 16 rows": (16, 4096 * large, 4096),
-        "product, thin": (large * 65536, 64, 64),
+        "product, one row": (1, long // 4096, 4096),
+        "product, 16 rows": (16, long // 4096, 4096),
+        "product, thin": (long // 64, 64, 64),
         "product, square": (1024 * large, 1024 * large, 1024 * large),
     }
     found = elementwise(device) + products(device, shapes) + [convolution(device, 8 * large * large)]

@@ -1,7 +1,7 @@
 """Storage: how many reads or writes of a size a disk does in a second, in order or at random, and so many at once.
 
-The loops are compiled and call the system's ``pread`` and ``pwrite``. The page cache is asked or passed by. Nothing
-is left behind. The chapter *Hardware* tells the story.
+The loops are those of `dlperf.hardware.blocks`. The page cache is asked or passed by. Nothing is left behind. The
+chapter *Hardware* tells the story.
 """
 
 from __future__ import annotations
@@ -9,73 +9,46 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import numpy as np
-from numba import njit, types
 
 from dlperf.environment import environment, places
-from dlperf.hardware.disks import disk
+from dlperf.hardware.blocks import read, write_through
+from dlperf.hardware.disks import IN_MEMORY, disk
+from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 
 SIZE = 2**27
 """The bytes of the file that is read and written."""
 
+ENOUGH = 20
+"""So many reads or writes are a sample, however long they take, up to `PATIENCE`."""
+
+PATIENCE = 2.0
+"""The seconds in which they should be done."""
+
 CACHES = ("passed by", "empty", "full")
 """What the page cache can be when a file is read."""
-
-_call = types.int64(types.int32, types.uintp, types.uintp, types.int64)
-pread: Any = types.ExternalFunction("pread", _call)
-pwrite: Any = types.ExternalFunction("pwrite", _call)
-fsync: Any = types.ExternalFunction("fsync", types.int32(types.int32))
-
-
-@njit(nogil=True, cache=True)
-def read(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Reads ``block`` at one of ``places`` after another until told to ``stop``; counts them in ``done``."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pread(file, block.ctypes.data, block.size, place) != block.size:
-            stop[0] = 2
-        done[0] += 1
-
-
-@njit(nogil=True, cache=True)
-def write(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Writes ``block`` to one of ``places`` after another until told to ``stop``; counts them in ``done``."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pwrite(file, block.ctypes.data, block.size, place) != block.size:
-            stop[0] = 2
-        done[0] += 1
-
-
-@njit(nogil=True, cache=True)
-def write_through(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Writes as `write` does, and after each block waits until the disk says that it has kept it."""
-    while not stop[0]:
-        place = places[done[0] % len(places)]
-        if pwrite(file, block.ctypes.data, block.size, place) != block.size or fsync(file) != 0:
-            stop[0] = 2
-        done[0] += 1
 
 
 @contextmanager
 def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
     """Yields the path of a file of ``size`` random bytes that are on the disk; it is removed whatever happens.
 
-    Raises `Unknown` where the folder is kept in memory or has less than four times the space.
+    By default it is in `disks.folder`. Raises `Unknown` where that is kept in memory or has less than four times the
+    space.
     """
-    folder = folder or tempfile.gettempdir()
-    if disk(folder).file_system in ("tmpfs", "ramfs"):
+    folder = folder or usual_folder()
+    if disk(folder).file_system in IN_MEMORY:
         raise Unknown(f"{folder} is kept in memory, not on a disk; set TMPDIR to a folder on a disk")
     if (free := shutil.disk_usage(folder).free) < 4 * size:
         raise Unknown(f"{folder} has {free >> 20} MiB free; the probe wants {4 * size >> 20} MiB")
@@ -96,20 +69,16 @@ def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
 def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
     """Yields a descriptor of a file with the page cache ``passed by``, ``empty`` at first, or ``full`` of the file.
 
-    Raises `Unknown` where the system or the file system cannot pass it by.
+    Raises `Unknown` where the system or the file system cannot pass it by. macOS cannot: with F_NOCACHE it still reads
+    what is cached, and its fsync returns before the disk has kept anything.
     """
-    flags = os.O_RDWR | (getattr(os, "O_DIRECT", 0) if cache == "passed by" else 0)
+    if not hasattr(os, "O_DIRECT"):
+        raise Unknown("this system cannot read past the page cache: it has no O_DIRECT")
     try:
-        file = os.open(path, flags)
+        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache == "passed by" else 0))
     except OSError as error:
         raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
     try:
-        if cache == "passed by" and not hasattr(os, "O_DIRECT"):
-            if sys.platform != "darwin":
-                raise Unknown("this system has no way to pass by the page cache")
-            import fcntl
-
-            fcntl.fcntl(file, getattr(fcntl, "F_NOCACHE", 48), 1)
         if cache == "full":
             while os.read(file, 2**22):
                 pass
@@ -119,9 +88,7 @@ def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
 
 
 def forget(file: int) -> None:
-    """Empties the page cache of a file that is on the disk; raises `Unknown` where a program may not ask for that."""
-    if not hasattr(os, "posix_fadvise"):
-        raise Unknown("this system does not let a program empty the page cache of a file")
+    """Empties the page cache of a file that is on the disk."""
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
@@ -138,11 +105,13 @@ def rate(
 ) -> Measurement:
     """Returns how many blocks of so many bytes a second: ``depth`` threads have one each under way at any moment.
 
-    Blocks stand where a random generator says, or follow each other. A sample is what is counted in ``seconds``
-    while all threads are at work; an ``empty`` page cache is emptied again before each.
+    Blocks stand where a random generator says, or follow each other. A sample is what is counted, from the end of one
+    to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page cache
+    is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails, or none
+    ends for `PATIENCE`.
     """
     count = path.stat().st_size // block
-    rng = np.random.default_rng(depth)
+    rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
     whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8)  # begins at a page, as direct access demands
     done, stop = np.zeros((depth, 8), np.int64), np.zeros(1, np.int64)
     rates: list[float] = []
@@ -162,17 +131,46 @@ def rate(
             for _ in range(samples):
                 if cache == "empty":
                     forget(file)
-                start, before = time.perf_counter(), done[:, 0].sum()
-                time.sleep(seconds)
-                rates.append(float(done[:, 0].sum() - before) / (time.perf_counter() - start))
+                rates.append(finished(done[:, 0], stop, seconds, count if cache == "empty" else 2**62))
         finally:
             failed = stop[0] == 2 or not done[:, 0].all()
             stop[0] = max(stop[0], 1)
             for worker in workers:
                 worker.join()
-    if failed:
-        raise Unknown(f"{loop.__name__} of {block} bytes failed or came up short in {path.parent}")
+    if failed or 0.0 in rates:
+        raise Unknown(f"{loop.__name__} of {block} bytes failed, came up short or took for ever in {path.parent}")
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
+
+
+def in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
+    """Returns the rates of random reads of so many bytes, so many at once; a bad moment falls on all ``loads``."""
+    rounds = [[rate(path, n, depth, seconds=0.04, samples=1) for n, depth in loads] for _ in range(samples)]
+    return [replace(turns[0], samples=tuple(turn.samples[0] for turn in turns)) for turns in zip(*rounds, strict=True)]
+
+
+def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
+    """Returns how many are ``done`` a second, counted from an end to an end so that slow disks come out right.
+
+    Counts for at least so many ``seconds`` and until `ENOUGH` are done, but not for longer than `PATIENCE`, nor more
+    than ``most`` of them; 0 where none ends.
+    """
+
+    def next_end(seen: int) -> tuple[float, int]:
+        until = time.perf_counter() + PATIENCE
+        while (count := int(done.sum())) == seen and not stop[0] and time.perf_counter() < until:
+            time.sleep(min(0.0005, seconds / 20))
+        return time.perf_counter(), count
+
+    start, before = next_end(int(done.sum()))
+    end, count = next_end(before)
+    while end - start < PATIENCE and not stop[0]:
+        if count - before >= most or (end - start >= seconds and count - before >= ENOUGH):
+            break
+        later, more = next_end(count)
+        if more == count:
+            break
+        end, count = later, more
+    return (count - before) / (end - start)
 
 
 @contextmanager
@@ -193,7 +191,7 @@ def one_core() -> Iterator[None]:
 
 def each(rates: Measurement) -> Measurement:
     """Returns the seconds of one read or write, of a rate with one under way."""
-    return Measurement(tuple(1 / r for r in rates.samples if r), "s", rates.description, 1, rates.environment)
+    return Measurement(tuple(1 / r for r in rates.samples), "s", rates.description, 1, rates.environment)
 
 
 @probe("read 4 KiB at random", "the page cache is passed by; a virtual disk's host may still answer from its own")

@@ -22,7 +22,10 @@ def output(command: list[str], timeout: float = 120) -> str:
     """Returns what a command prints; raises `Unknown` where it is not installed or fails."""
     if shutil.which(command[0]) is None:
         raise Unknown(f"{command[0]} is not installed; on Debian: apt install {command[0]}")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Unknown(f"{' '.join(command)} did not end in {timeout} s") from None
     if done.returncode:
         raise Unknown(f"{' '.join(command)} failed with {done.returncode}: {done.stderr.strip()[-300:]}")
     return done.stdout
@@ -92,6 +95,7 @@ def fio_reads(text: str) -> float:
 
 def iperf3(amount: int) -> float:
     """Returns the bytes per second that `iperf3` gets through TCP within this machine, sending ``amount`` bytes."""
+    _has_iperf3()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with ThreadPoolExecutor() as pool:
@@ -103,19 +107,31 @@ def iperf3(amount: int) -> float:
 
 def iperf3_over(link: Network, amount: int) -> float:
     """Returns the bytes per second that `iperf3` gets from the first host of ``link`` to the second."""
+    _has_iperf3()
+    answers = link.run(_iperf3_end, amount)
+    for rank, answer in enumerate(answers):
+        if isinstance(answer, str):
+            raise Unknown(f"host {rank}: {answer}")
+    return answers[0]
+
+
+def _has_iperf3() -> None:
     if shutil.which("iperf3") is None:
         raise Unknown("iperf3 is not installed; on Debian: apt install iperf3")
-    return link.run(_iperf3_end, amount)[0]
 
 
-def _iperf3_end(rank: int, amount: int) -> float:
-    return iperf3_client("10.0.0.2", amount) if rank == 0 else float(bool(iperf3_server("10.0.0.2")))
+def _iperf3_end(rank: int, amount: int) -> float | str:
+    """Returns the rate at the first host, 0 at the second, and at either why it could not be had."""
+    try:
+        return iperf3_client("10.0.0.2", amount) if rank == 0 else 0.0 * len(iperf3_server("10.0.0.2"))
+    except Unknown as why:
+        return str(why)
 
 
 def iperf3_server(address: str, port: int = 5201) -> str:
     """Returns what `iperf3` says of the one client that it has served."""
     where = ["--bind", address, "--port", str(port)]
-    return output(["iperf3", "--server", "--one-off", *where, "--json"], timeout=60)
+    return output(["iperf3", "--server", "--one-off", *where, "--json"], timeout=20)
 
 
 def iperf3_client(address: str, amount: int, port: int = 5201, tries: int = 100) -> float:
