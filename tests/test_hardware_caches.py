@@ -115,6 +115,20 @@ def test_a_level_that_is_not_there_is_unknown(monkeypatch):
         caches.level(3)
 
 
+def test_a_line_is_what_the_system_says_or_64(monkeypatch):
+    monkeypatch.setattr(caches, "reported", lambda: [Cache(1, "Data", 131072, 128), Cache(2, "Unified", 12582912, 128)])
+    assert (caches.line(), caches.last()) == (128, 12582912)
+    monkeypatch.undo()
+    monkeypatch.setattr(caches, "all_caches", lambda: ())
+    assert (caches.line(), caches.last()) == (64, 0)
+
+
+def test_padded_and_unpadded_rows_go_through_the_same_loop():
+    for run in caches.passes(8).values():
+        run()
+    assert len(caches.by_rows.signatures) == len(caches.by_columns.signatures) == 1
+
+
 def test_steps_lie_where_the_curve_doubles():
     sizes = [2**i for i in range(12, 25)]
     curve = [1 if size <= 2**15 else 4 if size <= 2**20 else 100 for size in sizes]

@@ -77,6 +77,15 @@ def test_without_advice_there_are_no_huge_pages(monkeypatch):
         chase.memory(4096, huge=True)
 
 
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system takes no advice about huge pages")
+def test_a_kernel_without_huge_pages_gives_base_pages(monkeypatch):
+    monkeypatch.setattr(mmap, "MADV_NOHUGEPAGE", 10_000)  # no such advice: EINVAL
+    monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 10_000)
+    assert chase.memory(4096).nbytes == 4096
+    with pytest.raises(Unknown, match="kernel"):
+        chase.memory(4096, huge=True)
+
+
 def test_sizes_grow_in_whole_lines():
     sizes = chase.sizes(2**29)
     assert sizes[0] == 4096

@@ -52,7 +52,8 @@ def test_strides_and_random_places_take_time():
     assert set(order.directions(words, 3)) == {"forward", "backward"}
 
 
-def test_predicted_stops_growing_at_a_line():
+def test_predicted_stops_growing_at_a_line(monkeypatch):
+    monkeypatch.setattr(order.caches, "line", lambda: 64)
     assert [order.predicted(s, 1e-9) for s in (8, 16, 64, 128)] == pytest.approx([1e-9, 2e-9, 8e-9, 8e-9])
 
 

@@ -43,6 +43,13 @@ def test_arrays_are_longer_than_the_caches(monkeypatch):
     assert stream.elements() * 8 == 2**25  # a thirty-second: three of them fit
 
 
+def test_arrays_that_the_caches_may_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(stream, "memory_bytes", lambda: 2**40)
+    monkeypatch.setattr(stream, "cache_bytes", lambda: 768 * 2**20)
+    with pytest.raises(Unknown, match="768 MiB"):
+        stream.elements()
+
+
 def test_bandwidth_counts_three_arrays(monkeypatch):
     monkeypatch.setattr(stream, "elements", lambda: 3000)
     monkeypatch.setattr(stream.threads, "at_once", lambda loops: [loop() for loop in loops] and 1e-6)

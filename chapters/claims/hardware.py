@@ -39,7 +39,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.sizes",
         keys=("hardware.l1-detected", "hardware.l2-detected"),
-        holds=lambda r: all(0.5 < r[f"hardware.l{n}-detected"] < 2 for n in (1, 2)),
+        holds=lambda r: all(1 / 3 < r[f"hardware.l{n}-detected"] < 3 for n in (1, 2)),
         needs=("linux",),
     ),
     Claim(
@@ -49,8 +49,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.false-sharing",
-        keys=("hardware.false-sharing",),
-        holds=lambda r: r["hardware.false-sharing"].median >= 1.2,
+        keys=("hardware.false-sharing", "hardware.beside-eight"),
+        holds=lambda r: r["hardware.false-sharing"].median >= 1.2 or r["hardware.beside-eight"].median > 1.6,
         needs=("cores>=2",),
     ),
     Claim(
@@ -147,6 +147,12 @@ CLAIMS: tuple[Claim, ...] = (
         id="hardware.iperf3",
         keys=("hardware.iperf3-gigabit",),
         holds=lambda r: abs(r["hardware.iperf3-gigabit"].median - 1) < 0.05,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.mbw",
+        keys=("hardware.mbw-ratio",),
+        holds=lambda r: 0.75 < r["hardware.mbw-ratio"].median < 1.25,
         needs=("linux",),
     ),
 )

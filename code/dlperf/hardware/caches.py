@@ -6,6 +6,7 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -36,6 +37,20 @@ def level(number: int) -> Cache:
         if cache.level == number:
             return cache
     raise Unknown(f"this system reports no cache of level {number}")
+
+
+def last() -> int:
+    """Returns the bytes of the largest cache that the system reports of a core, or 0 where it is silent."""
+    with suppress(Unknown):
+        return max(cache.size for cache in reported())
+    return 0
+
+
+def line() -> int:
+    """Returns the bytes of a cache line as the system reports them, or 64, the most common, if it is silent."""
+    with suppress(Unknown):
+        return level(1).line or 64
+    return 64
 
 
 def steps(sizes: Sequence[int], latencies: Sequence[float], rise: float = 1.1) -> list[float]:
@@ -98,7 +113,10 @@ def addresses(rows: int, columns: int, order: str, padding: int = 0) -> NDArray[
     return {"row": grid, "column": grid.T}[order].ravel()
 
 
-@njit(nogil=True, cache=True)
+_any_matrix = "void(float64[:, :])"  # one loop for all: left alone, Numba compiles another one for rows without padding
+
+
+@njit(_any_matrix, nogil=True, cache=True)
 def by_rows(x):
     """Adds 1 to every element, row after row."""
     rows, columns = x.shape
@@ -107,7 +125,7 @@ def by_rows(x):
             x[i, j] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(_any_matrix, nogil=True, cache=True)
 def by_columns(x):
     """Adds 1 to every element, column after column."""
     rows, columns = x.shape

@@ -39,7 +39,11 @@ def memory(size: int, huge: bool = False) -> NDArray[np.uint64]:
             raise Unknown("this system takes no advice about huge pages (madvise); Linux does")
         return np.full(size // 8, 0, np.uint64)  # unlike zeros, it writes, so that every page is there
     mapped = mmap.mmap(-1, size + PAGES["huge"], flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    mapped.madvise(mmap.MADV_HUGEPAGE if huge else mmap.MADV_NOHUGEPAGE)
+    try:
+        mapped.madvise(mmap.MADV_HUGEPAGE if huge else mmap.MADV_NOHUGEPAGE)
+    except OSError as error:  # a kernel that was built without them
+        if huge:
+            raise Unknown(f"this system's kernel gives no huge pages to who asks: {error}") from None
     words = np.frombuffer(mapped, np.uint64)
     start = -words.ctypes.data % PAGES["huge"] // 8
     words = words[start : start + size // 8]
@@ -88,19 +92,22 @@ def chase(words, at, steps):
 def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: int = 3) -> dict[str, Measurement]:
     """Returns the seconds per step of a random walk through each block, with a stop every ``apart`` bytes.
 
-    The blocks take turns of five samples. Before each turn a walk goes round once, or for 100,000 steps, so that
-    what fits into a cache is there. Raises ValueError for blocks that overlap: a walk would leave its own.
+    The blocks take turns of five samples. Before each turn a walk goes round once, so that what fits into a cache is
+    there; one that is too long for the caches, or for 64 MiB, goes 100,000 steps. Raises ValueError for blocks that
+    overlap: a walk would leave its own.
     """
     if any(np.may_share_memory(a, b) for a, b in combinations(blocks.values(), 2)):
         raise ValueError(f"the blocks {', '.join(blocks)} overlap, and each walk needs memory of its own")
     at = {name: np.uint64(0) for name in blocks}
     samples: dict[str, list[float]] = {name: [] for name in blocks}
+    cached = min(max(caches.last(), 2**22), 2**26)
     for words in blocks.values():
         random_cycle(words, apart // 8, 0)
         chase(words, np.uint64(0), 1)  # compiled
     for _ in range(turns):
         for name, words in blocks.items():
-            round_trip = min(max(8 * len(words) // apart, 1000), 100_000)
+            stops = 8 * len(words) // apart
+            round_trip = max(stops, 1000) if words.nbytes <= cached else min(stops, 100_000)
             start = time.perf_counter()
             at[name] = np.uint64(chase(words, at[name], round_trip))
             steps = max(1000, int(5e-4 * round_trip / (time.perf_counter() - start)))  # half a millisecond
@@ -149,7 +156,7 @@ def _small(size: int) -> NDArray[np.uint64]:
 
 def _beyond(size: int) -> NDArray[np.uint64]:
     """Returns memory on base pages; raises `Unknown` where a core's last cache may hold half of it or more."""
-    last = max((cache.size for cache in caches.reported()), default=0)
+    last = caches.last()
     if 2 * last > size:
         raise Unknown(f"a cache of {last >> 20} MiB holds half of {size >> 20} MiB or more")
     return memory(size)

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import environment
-from dlperf.hardware import atomics, chase
+from dlperf.hardware import atomics, caches, chase
 from dlperf.hardware.probe import probe
 from dlperf.measurement import Measurement
 
@@ -99,7 +99,7 @@ def predicted(stride: int, word: float) -> float:
 
     ``word`` is the time per word when all are.
     """
-    return word * min(stride, chase.LINE) / 8
+    return word * min(stride, caches.line()) / 8
 
 
 @probe("reading, one core", assumes="256 MiB are more than the caches hold")

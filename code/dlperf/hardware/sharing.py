@@ -25,7 +25,7 @@ def count(words, at, times):
 
 
 def increments(
-    distances: Sequence[int], workers: int = 2, repeats: int = 15, times: int = 1_000_000
+    distances: Sequence[int], workers: int = 2, repeats: int = 15, times: int = 3_000_000
 ) -> dict[int, Measurement]:
     """Returns the seconds per increment when each core has a counter of its own, by the bytes between counters.
 

@@ -5,6 +5,7 @@ The chapter *Hardware* tells the story.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from functools import partial
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from dlperf.environment import cache_bytes, cores, environment, memory_bytes
 from dlperf.hardware import atomics, chase, order, threads, trusted
 from dlperf.hardware.probe import Unknown, probe
+from dlperf.hardware.storage import one_core as on_one_core
 from dlperf.measurement import Measurement
 
 Array = NDArray[np.float64]
@@ -51,10 +53,14 @@ def copy(a, b):
 def elements() -> int:
     """Returns how many float64 an array has that no cache holds: four times the last-level caches, as STREAM asks.
 
-    That is 64 MiB to 512 MiB, and a thirty-second of main memory at most.
+    That is 64 MiB to 512 MiB, and a thirty-second of main memory at most. Raises `Unknown` if three such arrays are
+    not more than twice the caches.
     """
     most = min(2**29, (memory_bytes() or 2**33) // 32)
-    return min(max(2**26, 4 * cache_bytes()), most) // 8
+    size = min(max(2**26, 4 * cache_bytes()), most)
+    if 3 * size <= 2 * cache_bytes():
+        raise Unknown(f"the caches hold {cache_bytes() >> 20} MiB, and three arrays of {size >> 20} MiB are too short")
+    return size // 8
 
 
 def bandwidth(workers: int, repeats: int = 7) -> Measurement:
@@ -67,13 +73,10 @@ def bandwidth(workers: int, repeats: int = 7) -> Measurement:
 
     def touch(mine: list[Array]) -> None:
         mine.extend(chase.memory(8 * share).view(np.float64) for _ in range(3))
-        combine(mine)
-
-    def combine(mine: list[Array]) -> None:
         triad(mine[0], mine[1], mine[2], 3.0)
 
     threads.at_once([partial(touch, mine) for mine in kept])
-    taken = [threads.at_once([partial(combine, mine) for mine in kept]) for _ in range(repeats)]
+    taken = [threads.at_once([partial(triad, mine[0], mine[1], mine[2], 3.0) for mine in kept]) for _ in range(repeats)]
     return Measurement(tuple(24 * share * workers / t for t in taken), "B/s", "triad", environment=environment("cpu"))
 
 
@@ -95,24 +98,36 @@ def writing(repeats: int = 9) -> dict[str, Measurement]:
     return order.in_turn(ways, repeats)
 
 
-def against_mbw(mebibytes: int = 64, rounds: int = 11) -> dict[str, Measurement]:
+def unadvised(size: int) -> NDArray[np.uint64]:
+    """Returns ``size`` bytes of fresh memory on whatever pages the system gives to a program that does not ask."""
+    words = np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint64)
+    words[:] = 1
+    return words
+
+
+def against_mbw(mebibytes: int = 64, rounds: int = 12) -> dict[str, Measurement]:
     """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
 
-    Both copy as many bytes on base pages, and count each byte once. They take turns; each turn's best of five stands,
-    because others who use the memory only slow it down. Raises `Unknown` without mbw.
+    Both copy as many bytes on the same core, in memory that came unasked, and count each byte once. Every other time
+    mbw goes first. Each turn's best of seven stands, because others who use the memory only slow it down. Raises
+    `Unknown` without mbw.
     """
-    a, b = (chase.memory(mebibytes * 2**20) for _ in range(2))
+    a, b = (unadvised(mebibytes * 2**20) for _ in range(2))
     ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
     ratios: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        theirs = trusted.mbw(mebibytes, runs=5)
-        for name, ours in order.in_turn(ways, 5).items():
-            ratios[name].append(a.nbytes / min(ours.samples) / max(theirs[name]))
+    theirs: dict[str, list[float]] = {}
+    for turn in range(rounds):
+        with on_one_core():
+            theirs = theirs if turn % 2 else trusted.mbw(mebibytes, runs=7)
+            ours = order.in_turn(ways, 7)
+            theirs = trusted.mbw(mebibytes, runs=7) if turn % 2 else theirs
+        for name, m in ours.items():
+            ratios[name].append(a.nbytes / min(m.samples) / max(theirs[name]))
     env = environment("cpu")
     return {name: Measurement(tuple(taken), "1", f"{name} over mbw", environment=env) for name, taken in ratios.items()}
 
 
-@probe("memory bandwidth, one core", assumes="four times the last-level caches are more than they hold")
+@probe("memory bandwidth, one core", assumes="arrays of 64 to 512 MiB are more than the caches hold")
 def one_core() -> Measurement:
     """Returns the triad's B/s on one core."""
     return bandwidth(1)
