@@ -37,12 +37,6 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["hardware.line-share"].median >= 3,
     ),
     Claim(
-        id="hardware.mbw",
-        keys=("hardware.mbw-ratio",),
-        holds=lambda r: 0.75 < r["hardware.mbw-ratio"].median < 1.25,
-        needs=("linux",),
-    ),
-    Claim(
         id="hardware.sizes",
         keys=("hardware.l1-detected", "hardware.l2-detected"),
         holds=lambda r: all(1 / 3 < r[f"hardware.l{n}-detected"] < 3 for n in (1, 2)),
@@ -153,6 +147,12 @@ CLAIMS: tuple[Claim, ...] = (
         id="hardware.iperf3",
         keys=("hardware.iperf3-gigabit",),
         holds=lambda r: abs(r["hardware.iperf3-gigabit"].median - 1) < 0.05,
+        needs=("linux",),
+    ),
+    Claim(
+        id="hardware.mbw",
+        keys=("hardware.mbw-ratio",),
+        holds=lambda r: 0.75 < r["hardware.mbw-ratio"].median < 1.25,
         needs=("linux",),
     ),
 )
