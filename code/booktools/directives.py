@@ -341,19 +341,18 @@ class MachineRole(SphinxRole, Recording):
 
 
 class HereRole(SphinxRole, Recording):
-    """``{here}`page.key` ``: what this edition's machine measured, with its spread, or a dash; never borrowed."""
+    """``{here}`page.key` ``: what this edition's machine measured, with its spread; a dash where it refused."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         return self.shown([m for m in self.machines if m.name == site.state(self.env.app).edition]), []
 
     def shown(self, machines: Sequence[Machine]) -> list[nodes.Node]:
         """Returns the record of each of ``machines`` that has it, a line each; a dash if none does."""
-        known = {key for machine in self.machines for key in machine.records}
-        if self.text not in known and "gpu-" not in self.text:  # some only a GPU measures
+        if not any(self.text in machine.records for machine in self.machines):
             logger.warning("{%s}: no machine has a record %r", self.name, self.text, location=self.get_location())
         found: list[nodes.Node] = []
         for machine in machines:
-            if self.text in machine.records:
+            if machine.records.get(self.text, {"value": "–"})["value"] != "–":
                 found += [nodes.raw("", "<br>", format="html")] * bool(found)
                 found += [*self.label(machine), *self.quantity(machine, self.text)]
         return found or [nodes.Text("–")]
