@@ -6,8 +6,8 @@
     "a[href*='references.html#'], noscript, #dl-results, mark";
   const here = document.documentElement.lang;
   const foreign = (element) => element.closest(skip) || (element.closest("[lang]")?.lang ?? here) !== here;
-  // A term's English in full-width brackets is wanted, 预热（warm-up）; wait_to_read, x.shape and print(x) are code.
-  const bracketed = /（[A-Za-z][^（）\u3400-\u9fff]*）/g, identifier = /[A-Za-z]\w*(?:[._]\w+|\([\w\s.>]*\))+/g;
+  // A term's English in full-width brackets is wanted, 预热（warm-up）; wait_to_read, x.shape, print(x), /dev/sda and fstype=xfs are code.
+  const bracketed = /（[A-Za-z][^（）\u3400-\u9fff]*）/g, identifier = /[A-Za-z]\w*(?:[._=]\w+|\([\w\s.>]*\))+|\/dev\/\w+/g;
   const words = (text) => (text.replace(bracketed, " ").replace(identifier, " ").match(/[A-Za-z][A-Za-z.'’-]*[A-Za-z]/g) ?? [])
     .flatMap((word) => word.split(/[.'’-]/)).filter((word) => word.length > 1)
     .filter((word) => !/^.+[A-Z]/.test(word) && !names.has(word)); // GPU, NumPy, FLOP: capitals inside
