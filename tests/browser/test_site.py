@@ -32,7 +32,8 @@ Karp Flatt numpy torch Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit b
 cuda float int bool true false None English JavaScript CC BY MIT glibc Graham
 ones mul add matmul copy loss item waitall asnumpy split layer grad back apply product
 eager reduce overhead autotune dynamic True False if Bekman
-Ryzen Skylake Ice Lake Zen Sandy Bridge Blackwell Unix Adam bfloat nm Ki Mi mbw write allocate gelu softmax read
+Ryzen Skylake Ice Lake Zen Sandy Bridge Blackwell Unix Adam bfloat nm km Ki Mi Tbit mbw fio iperf write allocate gelu
+softmax read Snappy Eshelman Optane Omni Path
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that a Chinese page may show as they are, besides what has capitals inside (GPU, NumPy).
 
