@@ -102,17 +102,20 @@ def rate(
     in_order: bool = False,
     seconds: float = 0.1,
     samples: int = 5,
+    memory: Any = None,
 ) -> Measurement:
     """Returns how many blocks of so many bytes a second: ``depth`` threads have one each under way at any moment.
 
-    Blocks stand where a random generator says, or follow each other. A sample is what is counted, from the end of one
+    Blocks stand where a random generator says, or follow each other. In memory they lie side by side in ``memory``, bytes that
+    begin at a page; by default on pages of the smallest kind. A sample is what is counted, from the end of one
     to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page cache
     is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails, or none
     ends for `PATIENCE`.
     """
     count = path.stat().st_size // block
     rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
-    whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8)  # begins at a page, as direct access demands
+    # Direct access demands a buffer that begins at a page.
+    whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8) if memory is None else memory[: depth * block]
     done, stop = np.zeros((depth, 8), np.int64), np.zeros(1, np.int64)
     rates: list[float] = []
     workers: list[Thread] = []

@@ -78,10 +78,18 @@ def parse_perf(text: str, event: str) -> float:
 def fio(path: Path, block: int, depth: int = 1, *, in_order: bool = False, seconds: float = 0.3) -> float:
     """Returns how many reads of so many bytes a second `fio` does of a file, past the page cache.
 
-    It does what `dlperf.hardware.storage.rate` does: ``depth`` threads, each with one ``pread`` under way.
+    It does what `dlperf.hardware.storage.rate` does: ``depth`` threads, each with one ``pread`` under way, into memory
+    of the same kind (by default fio's may lie in one piece, which makes large reads faster).
     """
     what = {"filename": path, "rw": "read" if in_order else "randread", "bs": block, "numjobs": depth}
-    fixed = {"name": "trusted", "direct": 1, "ioengine": "psync", "size": path.stat().st_size, "allow_file_create": 0}
+    fixed = {
+        "name": "trusted",
+        "direct": 1,
+        "ioengine": "psync",
+        "mem": "mmapshared",
+        "size": path.stat().st_size,
+        "allow_file_create": 0,
+    }
     options = [f"--{name}={value}" for name, value in (fixed | what).items()]
     options += ["--thread", "--norandommap", "--group_reporting", "--time_based", f"--runtime={seconds * 1e3:.0f}ms"]
     return fio_reads(output(["fio", *options, "--output-format=json"]))
