@@ -106,11 +106,11 @@ def rate(
 ) -> Measurement:
     """Returns how many blocks of so many bytes a second: ``depth`` threads have one each under way at any moment.
 
-    Blocks stand where a random generator says, or follow each other. In memory they lie side by side in ``memory``, bytes that
-    begin at a page; by default on pages of the smallest kind. A sample is what is counted, from the end of one
-    to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page cache
-    is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails, or none
-    ends for `PATIENCE`.
+    Blocks stand where a random generator says, or follow each other. In memory they lie side by side in ``memory``,
+    bytes that begin at a page; by default on pages of the smallest kind. A sample is what is counted, from the end of
+    one to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page
+    cache is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails,
+    or none ends for `PATIENCE`.
     """
     count = path.stat().st_size // block
     rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
