@@ -72,11 +72,10 @@ def test_an_unknown_need_is_refused() -> None:
 
 
 def test_there_is_a_record_for_every_chapter() -> None:
-    machines = recorded_machines(BOOK)
-    assert machines
+    assert MACHINES
     from booktools.execute import pages_with_cells
 
-    for recorded in machines:
+    for recorded in MACHINES:
         assert set(recorded.executions) == set(pages_with_cells(BOOK)), recorded.name
 
 
@@ -87,7 +86,8 @@ def test_records_name_no_file_of_their_machine() -> None:
         assert "stderr" not in {output.get("name") for output in outputs}, path
 
 
-CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded in recorded_machines(BOOK)]
+MACHINES = recorded_machines(BOOK)  # once: reading a record takes most of a second
+CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded in MACHINES]
 
 
 @pytest.mark.parametrize(("claim", "recorded"), CASES, ids=[f"{c.id}@{m.name}" for c, m in CASES])
