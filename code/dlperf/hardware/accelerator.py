@@ -16,9 +16,6 @@ from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 from dlperf.timing import compare, measure
 
-H200 = {"float32": 67e12, "tf32": 495e12, "bfloat16": 990e12, "float8": 1979e12, "memory": 4.8e12}
-"""FLOP/s of dense products and B/s of memory by the data sheet of NVIDIA's H200 SXM, halved where it counts zeros."""
-
 
 def product(n: int, dtype: torch.dtype, device: torch.device | str) -> Callable[[], Any]:
     """Returns a function that multiplies two matrices of ``n`` rows and columns into memory kept for it."""
