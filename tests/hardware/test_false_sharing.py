@@ -17,8 +17,8 @@ def test_a_counter_counts_in_its_own_place():
 def test_two_counters_at_once_lose_nothing(monkeypatch):
     monkeypatch.setattr(false_sharing, "cores", lambda: 2)
     kept = []
-    memory = false_sharing.chase.memory
-    monkeypatch.setattr(false_sharing.chase, "memory", lambda size: kept.append(memory(size)) or kept[0])
+    memory = false_sharing.pointer_chase.memory
+    monkeypatch.setattr(false_sharing.pointer_chase, "memory", lambda size: kept.append(memory(size)) or kept[0])
     taken = false_sharing.increments((8, 64), repeats=3, times=1000)
     assert set(taken) == {8, 64}
     assert kept[0][[0, 1, 8]].tolist() == [6001, 3000, 3000]  # one is the call that compiles
