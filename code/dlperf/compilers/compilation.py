@@ -196,7 +196,8 @@ def training(
 
     def step() -> torch.Tensor:
         optimizer.zero_grad()
-        with torch.backends.cudnn.flags(allow_tf32=False):  # a coarser precision would hide what we look for
+        # a coarser precision would hide what we look for; without enabled=True this would switch cuDNN off
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             loss = loss_of(images, labels)
             loss.backward()
         optimizer.step()

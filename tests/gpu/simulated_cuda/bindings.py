@@ -70,13 +70,13 @@ def _devices() -> dict[str, Any]:
         lib.sim_set_device(device_index)
         lib.sim_set_current(device_index, stream_id)
 
-    return {  # functions of Python: one of ctypes cannot be hashed, as Dynamo wants
+    return {  # functions of Python, and no two the same: Dynamo wants to hash them
         "_cuda_init": init,
         "_cuda_getDeviceCount": lambda: lib.sim_count(),
         "_cuda_getDevice": lambda: lib.sim_device(),
         "_cuda_setDevice": set_device,
         "_cuda_exchangeDevice": exchange,
-        "_cuda_maybeExchangeDevice": exchange,
+        "_cuda_maybeExchangeDevice": lambda d: exchange(d),
         "_cuda_canDeviceAccessPeer": lambda a, b: True,
         "_cuda_getCurrentStream": lambda d: (lib.sim_current(d), d, 1),
         "_cuda_getCurrentRawStream": lambda d: lib.sim_current(d),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -111,6 +112,7 @@ class Graph:
         if stream == 0:
             raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
         self.graph = library().sim_capture_begin(self.device, stream)
+        self._drop = weakref.finalize(self, library().sim_drop_graph, self.graph)  # PyTorch's class has a __del__
 
     def capture_end(self) -> None:
         if missing := library().sim_capture_end(self.graph):
@@ -127,10 +129,8 @@ class Graph:
 
     def reset(self) -> None:
         if self.graph:
-            library().sim_drop_graph(self.graph)
+            self._drop()
             self.graph = None
 
     def pool(self) -> tuple[int, int]:
         return (0, 1)
-
-    __del__ = reset

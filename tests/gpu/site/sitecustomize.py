@@ -11,3 +11,9 @@ if os.environ.get("SIMULATED_CUDA_LIBRARY"):
     import simulated_cuda
 
     simulated_cuda.activate()
+
+if os.environ.get("REHEARSAL_LINES"):
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
+    from rehearsal import loader
+
+    loader.activate()
