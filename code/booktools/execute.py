@@ -15,6 +15,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
+from booktools.keys import check_keys
 from booktools.notebook import (
     KEY,
     Execution,
@@ -130,6 +131,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     progress.done()
     _write(notebook, path)
     stamp(path)
+    check_keys(book, page, notebook, path)
 
 
 def _tail(error: CellExecutionError) -> str:

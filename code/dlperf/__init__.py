@@ -3,6 +3,9 @@
 Every chapter uses the spine:
 
 ``timing``       measure, compare, Benchmark
+``turns``        interleave: one sample of each side in turn
+``spans``        intervals of time: how long several ran at once, and their drawing
+``counters``     what the operating system counts of this process
 ``measurement``  Measurement, the value that they return
 ``device``       try_gpu, try_all_gpus, synchronize
 ``environment``  what a measurement was taken on

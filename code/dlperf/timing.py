@@ -7,6 +7,7 @@ import time
 import timeit
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch.utils import benchmark
 from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import WIDE_SPREAD, Measurement
+from dlperf.turns import interleave
 
 
 class SpreadWarning(UserWarning):
@@ -80,17 +82,12 @@ def compare(
     current number. Once ``max_seconds`` have passed, the turn in progress is the last. ``device`` is
     where the work runs: it goes into the record, and the CPU need not wait for a GPU.
     """
-    samples: dict[str, list[float]] = {name: [] for name in functions}
     with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
         clocks = {name: _clock(fn, device) for name, fn in functions.items()}
-        start = time.perf_counter()
-        for _ in range(repeats):
-            for name, (timer, number) in clocks.items():
-                samples[name].append(timer.timeit(number) / number)
-            if time.perf_counter() - start > max_seconds:
-                break
+        sides = {name: partial(timer.timeit, number) for name, (timer, number) in clocks.items()}
+        blocks = interleave(sides, repeats, warm_up=0, max_seconds=max_seconds)  # choosing their size warmed up
         env = environment(device)
-    return {name: _checked(Measurement(tuple(samples[name]), "s", name, clocks[name][1], env)) for name in functions}
+    return {name: _checked(taken.per_call(name, clocks[name][1], env)) for name, taken in blocks.items()}
 
 
 def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Measurement:
