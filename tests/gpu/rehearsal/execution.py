@@ -69,6 +69,7 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
         "PYTHONPATH": os.pathsep.join((str(GPU / "site"), str(ROOT / "code"))),
         "IPYTHONDIR": str(folder / "ipython"),
         "TORCHINDUCTOR_CACHE_DIR": str(kept / "inductor"),
+        "AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL": "O0",
         "NUMBA_CACHE_DIR": str(kept / "numba"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

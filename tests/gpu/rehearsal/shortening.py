@@ -17,10 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 MOST: dict[str, float] = {
-    **dict.fromkeys(("repeats", "rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
+    **dict.fromkeys(("rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
     **dict.fromkeys(("samples", "items"), 2),
     **dict.fromkeys(("number", "requests"), 20),
+    "repeats": 1,
     "n": 1000,
+    "warm_up": 3,
     "min_run_time": 1e-3,
     "seconds": 5e-3,
     "max_seconds": 0.2,
