@@ -9,7 +9,7 @@ import pytest
 
 from booktools.notebook import DLPERF, imported, reached
 
-SPINE = {"timing", "measurement", "device", "environment", "native", "network", "records", "plot"}
+SPINE = {"timing", "budget", "measurement", "device", "environment", "native", "network", "records", "plot"}
 SOURCES = {
     ".".join(path.relative_to(DLPERF).with_suffix("").parts).removesuffix(".__init__"): path.read_text(encoding="utf-8")
     for path in DLPERF.rglob("*.py")
