@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 
 import pytest
 
-from booktools.notebook import DLPERF, imported, reached
+from booktools.book import Book
+from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
+from tests.conftest import ROOT
 
 SPINE = {"timing", "budget", "measurement", "device", "environment", "native", "network", "records", "plot"}
+CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
+"""The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
+PAGES = {"async": "asynchrony"}
+"""The pages whose package has another name: ``async`` is a keyword of Python."""
+ENGINE = "asynchrony.engine"
+"""What any chapter may experiment with, whatever its place."""
 SOURCES = {
     ".".join(path.relative_to(DLPERF).with_suffix("").parts).removesuffix(".__init__"): path.read_text(encoding="utf-8")
     for path in DLPERF.rglob("*.py")
     if path != DLPERF / "__init__.py"
 }
 MODULES = sorted(SOURCES)
-PACKAGES = sorted({module.partition(".")[0] for module in MODULES if "." in module})
+WHOLE = ["asynchrony.engine", "compilers.symbolic", "parallel.automatic", "hardware"]
+"""The packages that import all their modules, because they are used as one."""
 
 
-def inner(module: str) -> set[str]:
-    """Returns the names of the `dlperf` modules and packages that a module imports, its own package aside."""
-    parts = (name.split(".") for name in imported(SOURCES[module]) if name.startswith("dlperf."))
-    return {part[1] for part in parts if part[1] in MODULES} - {module.partition(".")[0]}
+def inner(source: str) -> set[str]:
+    """Returns the modules and packages of `dlperf` that Python source imports, without the leading name."""
+    names = {name.removeprefix("dlperf.") for name in imported(source) if name.startswith("dlperf.")}
+    return {name for name in names if name in MODULES}
+
+
+def allowed(names: set[str], chapter: str) -> bool:
+    """Returns whether a chapter may import these: the spine, the engine, its own package, and earlier ones."""
+    packages = SPINE | set(CHAPTERS[: CHAPTERS.index(chapter) + 1])
+    return all(name.partition(".")[0] in packages or name.startswith(ENGINE) or name == "asynchrony" for name in names)
+
+
+def test_every_module_is_of_the_spine_or_of_a_chapter() -> None:
+    assert {module.partition(".")[0] for module in MODULES} == SPINE | set(CHAPTERS)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -32,22 +53,44 @@ def test_dlperf_never_imports_the_build(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - SPINE))
-def test_subjects_import_only_the_spine(module: str) -> None:
-    """And the engine, with which several chapters experiment, and the model, which later ones hold up to machines."""
-    assert inner(module) <= SPINE | {"engine", "model"}
+def test_a_chapter_imports_only_the_spine_the_engine_and_earlier_chapters(module: str) -> None:
+    assert allowed(inner(SOURCES[module]), module.partition(".")[0])
+
+
+@pytest.mark.parametrize("page", ["measuring", "compilers", "async", "parallel", "hardware"])
+def test_so_do_the_cells_of_its_page(page: str) -> None:
+    cells = code_cells(read_page(Book(ROOT).page("en", page)))
+    names = set().union(*(inner(cell.source) for cell in cells))
+    assert allowed(names, PAGES.get(page, page))
+    assert PAGES.get(page, page) in {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("module", sorted(SPINE))
 def test_the_spine_imports_no_subject(module: str) -> None:
-    assert inner(module) <= SPINE
+    assert inner(SOURCES[module]) <= SPINE
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", CHAPTERS)
+def test_a_package_is_mapped_by_its_docstring(package: str) -> None:
+    """One line for each module, so that a stranger finds the room."""
+    head = ast.get_docstring(ast.parse(SOURCES[package])) or ""
+    inside = {module.split(".")[1] for module in MODULES if module.startswith(f"{package}.")} - {"__main__"}
+    assert inside == set(re.findall(r"^``(\w+)``", head, re.M))
+
+
+@pytest.mark.parametrize("package", WHOLE)
 def test_a_page_that_imports_a_package_reaches_all_of_it(package: str) -> None:
     """So a page is stale when any of its modules changed: their imports are absolute, as `imported` needs them."""
     modules, _ = reached({f"dlperf.{package}"})
-    mine = {module for module in MODULES if module.partition(".")[0] == package and not module.endswith("__main__")}
+    mine = {module for module in MODULES if f"{module}.".startswith(f"{package}.") and not module.endswith("__main__")}
     assert {f"dlperf.{module}" for module in mine} <= modules.keys()
+
+
+@pytest.mark.parametrize("package", sorted(set(CHAPTERS) - set(WHOLE)))
+def test_a_page_that_imports_one_module_does_not_reach_its_neighbours(package: str) -> None:
+    """So that a module more for one chapter makes no record of another stale."""
+    modules, _ = reached({f"dlperf.{package}"})
+    assert modules.keys() == {"dlperf", f"dlperf.{package}"}
 
 
 def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:

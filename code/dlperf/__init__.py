@@ -1,11 +1,17 @@
 """The measuring instruments and the subjects of *Computational Performance for Deep Learning*.
 
-Chapters import one module per subject. Every chapter uses the spine:
+Every chapter uses the spine:
 
-``dlperf.timing``       measure, compare, Benchmark
-``dlperf.measurement``  Measurement, the value that they return
-``dlperf.device``       try_gpu, try_all_gpus, synchronize
-``dlperf.budget``       seconds_left, what the limit of a notebook's cell leaves
-``dlperf.records``      record, which hands a value to the book
-``dlperf.plot``         figures in the book's look
+``timing``       measure, compare, Benchmark
+``measurement``  Measurement, the value that they return
+``device``       try_gpu, try_all_gpus, synchronize
+``budget``       seconds_left, what the limit of a notebook's cell leaves
+``environment``  what a measurement was taken on
+``records``      record, which hands a value to the book
+``plot``         figures in the book's look
+``native``       C++ from Python
+``network``      hosts in network namespaces, joined by links of a known rate
+
+and imports what it teaches from a package of its own, or from those of chapters before it:
+``measuring``, ``compilers``, ``asynchrony``, ``parallel``, ``hardware``. The docstring of each is its map.
 """

@@ -2,6 +2,47 @@
 
 ``python -m dlperf.hardware`` runs them all. Their inner loops are compiled by Numba, because an interpreter's
 would measure the interpreter. The chapter *Hardware* tells the story.
+
+What every probe needs
+``probe``            a question to the machine, what it assumes, the refusal to guess
+``minimum``          samples for what only hardware limits: the quickest of a few runs
+``threads``          compiled loops at the same time, each on a core of its own
+``reference_tools``  mbw, fio, iperf3, perf: asked the same question
+``survey``           every probe in one run; machines side by side
+
+What is in the machine
+``inventory``        cores, caches, memory, disks, networks, accelerators
+``diagram``          the same as a drawing
+``disks``            what disk a folder is on
+
+Memory
+``pointer_chase``    latency: loads whose address is the result of the load before
+``access_patterns``  one word after the other, in strides, at random
+``stream``           bandwidth of one core and of all
+``caches``           what the system reports, what a curve shows, a model that counts
+``page_faults``      memory that the system has just handed out
+``false_sharing``    two cores that write to one cache line
+``atomics``          loads, stores and additions one by one
+``locks``            an atomic addition and a mutex
+
+Processor
+``registers``        loops that stay in the registers
+``processor``        clock, latency, lanes, units, peak
+``smt``              whether two cores are two
+``branches``         what a wrongly predicted branch costs
+``matmul``           what libraries make of the units
+``roofline``         where operations fall under the machine's roofline
+``systolic``         a grid of multipliers, cycle by cycle
+``compression``      compressing a kilobyte
+
+Storage, links, accelerators
+``storage``          reads and writes by size, order and depth
+``blocks``           compiled loops that read or write block after block
+``core_to_core``     a flag in a cache line, and messages copied in and out
+``links``            messages from one core, process or host to another
+``alpha_beta``       a latency, and a time for every byte
+``topology``         how hosts are joined
+``accelerator``      products, memory, launches and bus of a GPU
 """
 
 try:
@@ -13,36 +54,36 @@ except ImportError as error:
 
 from dlperf.hardware import (
     accelerator,
-    alphabeta,
+    access_patterns,
+    alpha_beta,
     atomics,
     blocks,
     branches,
     caches,
-    chase,
     compression,
+    core_to_core,
     diagram,
     disks,
-    fresh,
+    false_sharing,
     inventory,
-    lines,
     links,
     locks,
-    order,
+    matmul,
+    minimum,
+    page_faults,
+    pointer_chase,
     probe,
     processor,
-    products,
-    quickest,
+    reference_tools,
     registers,
     roofline,
-    sharing,
-    siblings,
+    smt,
     storage,
     stream,
     survey,
     systolic,
     threads,
     topology,
-    trusted,
 )
 from dlperf.hardware.probe import Probe, Unknown
 
@@ -50,34 +91,34 @@ __all__ = [
     "Probe",
     "Unknown",
     "accelerator",
-    "alphabeta",
+    "access_patterns",
+    "alpha_beta",
     "atomics",
     "blocks",
     "branches",
     "caches",
-    "chase",
     "compression",
+    "core_to_core",
     "diagram",
     "disks",
-    "fresh",
+    "false_sharing",
     "inventory",
-    "lines",
     "links",
     "locks",
-    "order",
+    "matmul",
+    "minimum",
+    "page_faults",
+    "pointer_chase",
     "probe",
     "processor",
-    "products",
-    "quickest",
+    "reference_tools",
     "registers",
     "roofline",
-    "sharing",
-    "siblings",
+    "smt",
     "storage",
     "stream",
     "survey",
     "systolic",
     "threads",
     "topology",
-    "trusted",
 ]

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 
 from dlperf.environment import environment
+from dlperf.hardware.minimum import in_turn
 from dlperf.hardware.probe import probe
 from dlperf.hardware.processor import STEPS, TICK
-from dlperf.hardware.quickest import in_turn
 from dlperf.hardware.registers import chains
 from dlperf.measurement import Measurement
 

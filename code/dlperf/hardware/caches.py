@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import places
-from dlperf.hardware import trusted
+from dlperf.hardware import reference_tools
 from dlperf.hardware.inventory import Cache, all_caches
 from dlperf.hardware.probe import Unknown
 
@@ -153,4 +153,4 @@ def shares(n: int, cache: Cache) -> dict[str, tuple[float, ...]]:
 def counted(n: int) -> dict[str, float]:
     """Returns the L1 misses per element of the same passes, as the processor counts them; `Unknown` if it does not."""
     event = "L1-dcache-load-misses"
-    return {name: trusted.counted(event, run) / n**2 for name, run in passes(n).items()}
+    return {name: reference_tools.counted(event, run) / n**2 for name, run in passes(n).items()}

@@ -15,7 +15,7 @@ import psutil
 import torch
 
 from dlperf.environment import cores, cpu_model, environment, memory_bytes
-from dlperf.hardware import trusted
+from dlperf.hardware import reference_tools
 from dlperf.hardware.probe import Unknown
 
 SYS = Path("/sys")
@@ -122,7 +122,7 @@ def caches_of_macos(told: str) -> tuple[Cache, ...]:
 
 def all_caches() -> tuple[Cache, ...]:
     """Returns every cache that this system reports; none where it is silent."""
-    return caches_of_macos(trusted.output(["sysctl", "hw"])) if sys.platform == "darwin" else caches()
+    return caches_of_macos(reference_tools.output(["sysctl", "hw"])) if sys.platform == "darwin" else caches()
 
 
 def disks(root: Path = SYS) -> tuple[Part, ...]:

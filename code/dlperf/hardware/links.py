@@ -17,7 +17,7 @@ from numba import njit, types
 
 from dlperf import network
 from dlperf.environment import cores, environment
-from dlperf.hardware import lines
+from dlperf.hardware import core_to_core
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
@@ -108,7 +108,7 @@ def within(kind: str) -> Iterator[Trips]:
     if kind == "memory":
         if cores() < 2:
             raise Unknown("to send from core to core takes two cores; this process may use one")
-        yield lines.trips
+        yield core_to_core.trips
         return
     with sockets(kind) as (near, far):
 
@@ -213,7 +213,7 @@ def loopback_bandwidth() -> Measurement:
 
 
 @probe("core to core", "half of the time in which a flag goes to another core and another flag comes back")
-def core_to_core() -> Measurement:
+def flag_to_core() -> Measurement:
     with within("memory") as trips:
         trip = by_size(trips, [0], seconds=0.01)[0]
     one_way = tuple(t / 2 for t in trip.samples)
@@ -229,4 +229,4 @@ def over_ten_gigabit() -> Measurement:
         raise Unknown(f"this system makes no network namespaces: {why}") from None
 
 
-PROBES = (round_trip, loopback_bandwidth, core_to_core, over_ten_gigabit)
+PROBES = (round_trip, loopback_bandwidth, flag_to_core, over_ten_gigabit)

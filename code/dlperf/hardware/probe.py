@@ -22,7 +22,7 @@ class Probe:
 
     @property
     def key(self) -> str:
-        """What records call it: its module and its function, such as ``chase-l1``."""
+        """What records call it: its module and its function, such as ``pointer-chase-l1``."""
         module, name = self.ask.__module__.rpartition(".")[2], self.ask.__name__.removesuffix("_probe")
         return f"{module}-{name}".replace("_", "-")
 

@@ -10,8 +10,8 @@ import psutil
 from llvmlite import binding
 
 from dlperf.environment import cores, cpu_model, environment, places
+from dlperf.hardware.minimum import in_turn
 from dlperf.hardware.probe import Unknown, probe
-from dlperf.hardware.quickest import in_turn
 from dlperf.hardware.registers import bits, chains, plenty, width
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement

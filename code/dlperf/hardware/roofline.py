@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d, layer_norm
 
 from dlperf import timing
 from dlperf.environment import cache_bytes, memory_bytes
-from dlperf.hardware.quickest import in_turn
+from dlperf.hardware.minimum import in_turn
 from dlperf.measurement import Measurement
 
 FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "summation": 1, "softmax": 5, "layer norm": 8}

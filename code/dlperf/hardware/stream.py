@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import cache_bytes, cores, environment, memory_bytes
-from dlperf.hardware import atomics, chase, order, threads, trusted
+from dlperf.hardware import access_patterns, atomics, pointer_chase, reference_tools, threads
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.storage import one_core as on_one_core
 from dlperf.measurement import Measurement
@@ -72,7 +72,7 @@ def bandwidth(workers: int, repeats: int = 7) -> Measurement:
     kept: list[list[Array]] = [[] for _ in range(workers)]
 
     def touch(mine: list[Array]) -> None:
-        mine.extend(chase.memory(8 * share).view(np.float64) for _ in range(3))
+        mine.extend(pointer_chase.memory(8 * share).view(np.float64) for _ in range(3))
         triad(mine[0], mine[1], mine[2], 3.0)
 
     threads.at_once([partial(touch, mine) for mine in kept])
@@ -88,14 +88,14 @@ def scaling() -> dict[int, Measurement]:
 
 def writing(repeats: int = 9) -> dict[str, Measurement]:
     """Returns the seconds to ``read`` an array, to ``write`` it, and to ``update`` it in place; taken in turn."""
-    words = chase.memory(8 * elements())
+    words = pointer_chase.memory(8 * elements())
     a = words.view(np.float64)
     ways: dict[str, Callable[[], object]] = {
-        "read": lambda: order.read(words, np.uint64(0), np.uint64(1)),
+        "read": lambda: access_patterns.read(words, np.uint64(0), np.uint64(1)),
         "write": lambda: fill(a, 1.5),
         "update": lambda: increase(a, 1.5),
     }
-    return order.in_turn(ways, repeats)
+    return access_patterns.in_turn(ways, repeats)
 
 
 def unadvised(size: int) -> NDArray[np.uint64]:
@@ -118,9 +118,9 @@ def against_mbw(mebibytes: int = 64, rounds: int = 12) -> dict[str, Measurement]
     theirs: dict[str, list[float]] = {}
     for turn in range(rounds):
         with on_one_core():
-            theirs = theirs if turn % 2 else trusted.mbw(mebibytes, runs=7)
-            ours = order.in_turn(ways, 7)
-            theirs = trusted.mbw(mebibytes, runs=7) if turn % 2 else theirs
+            theirs = theirs if turn % 2 else reference_tools.mbw(mebibytes, runs=7)
+            ours = access_patterns.in_turn(ways, 7)
+            theirs = reference_tools.mbw(mebibytes, runs=7) if turn % 2 else theirs
         for name, m in ours.items():
             ratios[name].append(a.nbytes / min(m.samples) / max(theirs[name]))
     env = environment("cpu")

@@ -18,16 +18,16 @@ from tqdm import tqdm
 from dlperf.environment import environment
 from dlperf.hardware import (
     accelerator,
+    access_patterns,
     branches,
-    chase,
     compression,
+    false_sharing,
     links,
     locks,
-    order,
+    matmul,
+    pointer_chase,
     processor,
-    products,
-    sharing,
-    siblings,
+    smt,
     storage,
     stream,
 )
@@ -37,15 +37,15 @@ from dlperf.measurement import Measurement
 from dlperf.plot import Table
 
 _SUBJECTS = (
-    siblings,
-    chase,
-    order,
+    smt,
+    pointer_chase,
+    access_patterns,
     stream,
-    sharing,
+    false_sharing,
     processor,
     branches,
     locks,
-    products,
+    matmul,
     storage,
     links,
     compression,

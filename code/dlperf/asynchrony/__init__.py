@@ -1,0 +1,10 @@
+"""What the chapter *Asynchronous computation* imports, a subject a module.
+
+``engine``         a dependency engine of the book's own
+``blocking``       who waits, and until when
+``costs``          what calls cost that return before their work is done
+``backlog``        what a queue holds on to, with and without a bound
+``streams``        streams of a GPU
+``data_loading``   loading ahead of the work
+``implicit_sync``  the wait that hides in a training loop
+"""

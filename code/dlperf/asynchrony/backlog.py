@@ -1,0 +1,238 @@
+"""What a queue holds on to: training whose loop runs ahead of the work, with and without a bound.
+
+The chapter *Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+
+from dlperf.asynchrony.engine import Engine
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+BATCH, FEATURES = 1024, 512
+"""One batch: so many examples of so many float32 numbers, two mebibytes."""
+
+BATCH_BYTES = 4 * BATCH * (FEATURES + 1)
+"""What a batch takes with its labels."""
+
+UNBOUNDED = float("inf")
+"""The depth of a queue that takes everything."""
+
+M_MMAP_THRESHOLD = -3
+"""glibc's name for the size from which a block is the operating system's own, and goes back when it is freed."""
+
+
+def resident_bytes() -> int:
+    """Returns the bytes of main memory that this process occupies now.
+
+    Raises OSError where the system does not tell; Linux and macOS do.
+    """
+    if sys.platform == "darwin":
+        usage = (ctypes.c_uint64 * 12)()  # Apple's rusage_info_v0; its physical footprint is the tenth word
+        if ctypes.CDLL(None).proc_pid_rusage(os.getpid(), 0, usage):
+            raise OSError("macOS does not tell this process its memory")
+        return usage[9]
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def occupied(device: torch.device | str) -> int:
+    """Returns the bytes that are occupied now: by tensors on a GPU, or by this process in main memory."""
+    device = torch.device(device)
+    return torch.cuda.memory_allocated(device) if device.type == "cuda" else resident_bytes()
+
+
+def return_free_memory() -> None:
+    """Makes the C library give freed memory back to the operating system, now and for large blocks ever after.
+
+    Otherwise a process keeps what it once had, and its size says little about what is in use. Nothing
+    happens where the library is not glibc.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_THRESHOLD, 2**16)
+        libc.malloc_trim(0)
+
+
+def perceptron(*widths: int, device: torch.device | str = "cpu", seed: int = 0) -> nn.Sequential:
+    """Returns a multilayer perceptron from ``FEATURES`` inputs through ``widths``, with ReLU between the layers."""
+    torch.manual_seed(seed)
+    sizes = [FEATURES, *widths]
+    layers = [m for a, b in pairwise(sizes) for m in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers[:-1]).to(device)
+
+
+def training_step(net: nn.Module, rate: float = 0.01) -> Callable[..., None]:
+    """Returns ``step(loss, x, y)``: forward, squared loss, backward and update; ``loss`` receives the value."""
+    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+
+    def step(loss: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        error = ((net(x)[:, 0] - y) ** 2).mean()
+        error.backward()
+        optimizer.step()
+        loss.copy_(error.detach())
+
+    return step
+
+
+def batches(number: int, device: str = "cpu", seed: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Yields ``number`` batches of normal ``x`` of shape (1024, 512) and ``y`` of ones, drawn when asked for."""
+    generator = torch.Generator(device).manual_seed(seed)
+    for _ in range(number):
+        yield torch.randn(BATCH, FEATURES, generator=generator, device=device), torch.ones(BATCH, device=device)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training with ``number`` batches, of which at most ``depth`` may be in the queue.
+
+    Seconds until the loop ``returned`` and until all was ``finished``, the last ``loss``, and two peaks in
+    bytes: ``process`` is the growth of `occupied`, ``live`` what the engine's arrays held.
+    """
+
+    number: int
+    depth: float
+    returned: float
+    finished: float
+    process: int
+    live: int
+    loss: float
+    history: tuple[tuple[float, int], ...]
+
+    @property
+    def ahead(self) -> float:
+        """The batches held beside the one at work: ``depth`` or, without a bound, what the clocks say was left."""
+        return self.depth if self.depth < UNBOUNDED else self.number * (1 - self.returned / self.finished) - 1
+
+
+class Peak:
+    """The growth in ``bytes`` of what is `occupied` during a block, at its highest.
+
+    For a GPU PyTorch keeps the peak itself. At main memory one has to look: every two milliseconds.
+    """
+
+    def __init__(self, device: torch.device | str) -> None:
+        self.device, self.bytes = torch.device(device), 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._end.wait(2e-3):
+            self.bytes = max(self.bytes, occupied(self.device) - self.base)
+
+    def __enter__(self) -> Peak:
+        return_free_memory()
+        self.base = occupied(self.device)
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+        else:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.device.type == "cuda":
+            self.bytes = torch.cuda.max_memory_allocated(self.device) - self.base
+        else:
+            self._end.set()
+            self._thread.join()
+
+
+def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
+    """Returns the run of a loop that hands ``engine`` one operation per batch.
+
+    If ``wait``, it reads the loss each time; otherwise it waits only at the end.
+    """
+    engine.enqueue(lambda: _prepare(widths, device), device=device)
+    engine.waitall()
+    with Peak(device) as peak:
+        step = training_step(perceptron(*widths, device=device))
+        loss = engine.array(torch.zeros(()), device)
+        start = perf_counter()
+        for x, y in batches(number, device):
+            inputs = engine.array(x, device), engine.array(y, device)
+            engine.update(step, loss, *inputs, name="step")
+            del inputs
+            if wait:
+                loss.item()
+        returned = perf_counter() - start
+        engine.waitall()
+        finished = perf_counter() - start
+    history = tuple(engine.live_bytes())
+    live = max(size for _, size in history)
+    return Run(number, engine.depth, returned, finished, peak.bytes, live, loss.item(), history)
+
+
+def _prepare(widths: tuple[int, ...], device: str) -> None:
+    """Leaves the front end a core to itself, and takes a step: libraries keep memory for a thread and its stream."""
+    torch.set_num_threads(1)
+    step = training_step(perceptron(*widths, device=device))
+    step(torch.zeros((), device=device), *next(batches(1, device)))
+
+
+def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, list[Run]]:
+    """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
+
+    ``options`` are those of `train`.
+    """
+    torch.set_num_threads(1)
+    gc.freeze()  # modules stay: the collector need not look through them before each run
+    engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
+    runs: dict[str, list[Run]] = {name: [] for name in engines}
+    for turn in range(repeats + 1):
+        for name, depth in engines.items():
+            with Engine([options["device"]], depth) as engine:
+                run = train(engine, wait=name == "synchronous", **options | ({} if turn else {"number": 10}))
+                runs[name] += [run] if turn else []  # the first turn warms up
+    return runs
+
+
+def in_fresh_process(**options: Any) -> dict[str, list[Run]]:
+    """Returns `trials` with ``options`` run in a new process, whose memory nothing else has used.
+
+    Raises RuntimeError with what the process wrote if it fails.
+    """
+    show = "json.dumps({name: [dataclasses.asdict(run) for run in runs] for name, runs in found.items()})"
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    head = "import dataclasses, json, dlperf.asynchrony.backlog as b; inf = b.UNBOUNDED"
+    code = f"{head}; found = b.trials({given}); print({show})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the trials failed in a fresh process: {done.stderr.strip()[-2000:]}")
+    return {name: [Run(**run) for run in runs] for name, runs in json.loads(done.stdout).items()}
+
+
+def taken(runs: Iterable[Run], what: str) -> Measurement:
+    """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes."""
+    unit = "s" if what in ("returned", "finished") else "B"
+    return Measurement(tuple(getattr(run, what) for run in runs), unit, what, environment=environment())
+
+
+def predicted(runs: Iterable[Run], synchronous: Iterable[Run]) -> Measurement:
+    """Returns the bytes that ``process`` should grow by: the median when ``synchronous``, and each batch ``ahead``."""
+    base = taken(synchronous, "process").median
+    return Measurement(tuple(base + run.ahead * BATCH_BYTES for run in runs), "B", "predicted")
+
+
+def middle(runs: Iterable[Run]) -> Run:
+    """Returns the run whose training took the median time, the later of two."""
+    ordered = sorted(runs, key=lambda run: run.finished)
+    return ordered[len(ordered) // 2]

@@ -1,0 +1,108 @@
+"""The wait that hides in a training loop: one epoch in two versions, and what each of them should take.
+
+The chapter *Asynchronous computation* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from dlperf.asynchrony.engine.operations import FRONT_END, Operation
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+
+def epoch(engine: Any, layers: int = 1, batches: int = 20, n: int = 384, *, hidden: bool) -> float:
+    """Returns the mean of the losses of a loop that only makes the batches itself.
+
+    If ``hidden``, it reads each loss; else ``engine`` adds, and the sum is read.
+    """
+    generator, loss_of = torch.Generator().manual_seed(0), work(layers)
+    weights, total, read = weigh(engine, n), engine.array(torch.zeros(())), 0.0
+    for _ in range(batches):
+        x = draw(engine, n, generator)
+        loss = engine.call(loss_of, x, weights, name="loss")
+        if hidden:
+            read += loss.item()
+        else:
+            total += loss
+    return (read if hidden else total.item()) / batches
+
+
+def draw(engine: Any, n: int, generator: torch.Generator) -> Any:
+    """Returns a batch, made by the front end: the mean of six normal ``(n, n)`` matrices."""
+    return engine.array(torch.randn(6, n, n, generator=generator).mean(0))
+
+
+def weigh(engine: Any, n: int) -> Any:
+    """Returns ``(n, n)`` weights with which no number of layers grows."""
+    return engine.array(torch.full((n, n), 1 / n))
+
+
+def work(layers: int) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """Returns the loss of a perceptron with so many ``layers``, all with the same weights."""
+
+    def loss(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        for _ in range(layers):
+            x = (x @ w).relu()
+        return x.mean()
+
+    return loss
+
+
+def sides(engine: Any, layers: int, n: int = 384, repeats: int = 9) -> tuple[float, float]:
+    """Returns the seconds to draw a batch and to work on it, each by itself: medians of ``repeats``."""
+    generator, weights, drawn = torch.Generator().manual_seed(0), weigh(engine, n), []
+    for _ in range(repeats):
+        start = perf_counter()
+        x = draw(engine, n, generator)
+        drawn.append(perf_counter() - start)
+        engine.call(work(layers), x, weights, name="loss")
+        engine.waitall()
+    worked = [op.end - op.start for op in engine.history if op.name == "loss"][-repeats:]
+    return median(drawn), median(worked)
+
+
+def balanced(engine: Any, n: int = 384) -> int:
+    """Returns with how many layers the work on a batch takes about as long as drawing it."""
+    layers = 1
+    for _ in range(3):  # many layers take less than as many times one
+        drawn, worked = sides(engine, layers, n)
+        layers = max(1, round(layers * drawn / worked))
+    return layers
+
+
+def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) -> dict[str, Measurement]:
+    """Returns the seconds of both versions, ``hidden`` and ``open``, and those of ``drawing`` and ``working``.
+
+    ``hidden fit`` and ``open fit`` are predicted over measured: the sum of both sides per batch, and the longer
+    one per batch after one drawing. Each trial predicts from its own sides, then runs.
+    """
+    rows = []
+    for _ in range(repeats):
+        drawn, worked = sides(engine, layers)
+        row = {"drawing": drawn, "working": worked}
+        for name in ("hidden", "open"):
+            start = perf_counter()
+            epoch(engine, layers, batches, hidden=name == "hidden")
+            row[name] = perf_counter() - start
+        row["hidden fit"] = batches * (drawn + worked) / row["hidden"]
+        row["open fit"] = (drawn + batches * max(drawn, worked)) / row["open"]
+        rows.append(row)
+    env = environment()
+    return {k: Measurement(tuple(r[k] for r in rows), "1" if "fit" in k else "s", k, 1, env) for k in rows[0]}
+
+
+def at_work(operations: Iterable[Operation], shortest: float = 1e-4) -> list[tuple[float, float]]:
+    """Returns start and end, in seconds of `time.perf_counter`, of all that the front end did between its calls.
+
+    A call ends where it has enqueued or where its wait is over. What takes less than ``shortest`` seconds is left out.
+    """
+    calls = sorted((op.enqueued, op.end if op.device == FRONT_END else op.enqueued) for op in operations)
+    return [(a[1], b[0]) for a, b in pairwise(calls) if b[0] - a[1] > shortest]

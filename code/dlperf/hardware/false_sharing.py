@@ -1,0 +1,55 @@
+"""False sharing: two cores that write to different words of one cache line take it from each other.
+
+The chapter *Hardware* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+from dlperf.environment import cores, environment
+from dlperf.hardware import atomics, pointer_chase, threads
+from dlperf.hardware.probe import Unknown, probe
+from dlperf.measurement import Measurement
+
+
+@njit(nogil=True)
+def count(words, at, times):
+    """Adds 1 to ``words[at]`` so often, each time in memory."""
+    for _ in range(times):
+        atomics.store(words, at, atomics.load(words, at) + np.uint64(1))
+
+
+def increments(
+    distances: Sequence[int], workers: int = 2, repeats: int = 15, times: int = 3_000_000
+) -> dict[int, Measurement]:
+    """Returns the seconds per increment when each core has a counter of its own, by the bytes between counters.
+
+    The distances are taken in turn. Raises `Unknown` if there are fewer cores than ``workers``.
+    """
+    if cores() < workers:
+        raise Unknown(f"false sharing needs {workers} cores at the same time, and this process may use {cores()}")
+    words = pointer_chase.memory(2**16)
+    count(words, np.uint64(0), 1)  # compiled
+    samples: dict[int, list[float]] = {distance: [] for distance in distances}
+    for _ in range(repeats):
+        for distance in distances:
+            places = [np.uint64(i * distance // 8) for i in range(workers)]
+            seconds = threads.at_once([partial(count, words, at, times) for at in places])
+            samples[distance].append(seconds / times)
+    env = environment("cpu")
+    return {d: Measurement(tuple(taken), "s", f"{d} B apart", times, env) for d, taken in samples.items()}
+
+
+@probe("false sharing", assumes="two of the cores are no two threads of one core")
+def cost() -> Measurement:
+    """Returns how often longer an increment takes 8 bytes from another core's counter than 256 bytes from it."""
+    found = increments((8, 256))
+    return found[8] / found[256]
+
+
+PROBES = (cost,)

@@ -1,0 +1,8 @@
+"""What the chapter *Measuring performance* imports, a subject a module.
+
+``pitfalls``      the gallery of wrong benchmarks, each beside its right twin
+``distribution``  samples as a distribution: intervals, and how often they are right
+``model``         the performance model: arithmetic, traffic, the overhead of asking
+``laws``          Amdahl, Gustafson and Little, with their experiments
+``timeline``      where a training step's time goes, by PyTorch's profiler
+"""

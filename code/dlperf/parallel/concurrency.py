@@ -1,0 +1,128 @@
+"""Independent work for several devices: each alone, all together, and what keeps the two apart.
+
+Every function takes the engine that it measures. The chapter *Automatic parallelism* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from dlperf.asynchrony.engine import Operation
+from dlperf.device import try_all_gpus
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+
+PUBLISHED = {"first": 0.5154, "second": 0.5183, "together": 0.5186}
+"""Seconds of 50 products of (4000, 4000) matrices on each of two GPUs, and on both, in MXNet.
+
+Source: Zhang et al., Dive into Deep Learning, stored notebook of *Automatic Parallelism*, August 2022. The same
+page's times in PyTorch end with a wait for the current GPU only, so that of both is the time of one.
+"""
+
+
+def two_devices() -> list[str]:
+    """Returns two devices for an engine: two GPUs, else a GPU and the CPU, else the CPU twice, for one core each."""
+    found = [str(device) for device in try_all_gpus()][:2]
+    return found if len(found) == 2 else ["cpu:0", "cpu:1"] if found == ["cpu"] else [*found, "cpu"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many squares of the matrix ``x``, on the device of which it is; none depends on another."""
+
+    x: Any
+    number: int
+
+    def enqueue(self) -> Any:
+        """Returns the last of the squares, an array that is yet to be computed."""
+        for _ in range(self.number):
+            last = self.x @ self.x
+        return last
+
+
+def loads(engine: Any, seconds: float) -> list[Load]:
+    """Returns a load for each device of the engine that takes it about so many ``seconds``, the same for its like.
+
+    Matrices have 4096 rows on a GPU and 512 elsewhere.
+    """
+    numbers: dict[str, int] = {}
+    found = []
+    for device in engine.devices:
+        kind = device.partition(":")[0]
+        n = 4096 if kind == "cuda" else 512
+        x = engine.array(torch.randn(n, n, generator=torch.Generator().manual_seed(0)), device)
+        if kind not in numbers:
+            _, ops = run(engine, [Load(x, 10)])
+            numbers[kind] = max(1, round(seconds / min(op.end - op.start for op in ops)))
+        found.append(Load(x, numbers[kind]))
+    return found
+
+
+def run(engine: Any, todo: Iterable[Load]) -> tuple[float, list[Operation]]:
+    """Returns the seconds from the first call until all that is ``todo`` is done, and their operations."""
+    start, before = perf_counter(), len(engine.history)
+    for each in todo:
+        each.enqueue()
+    engine.waitall()
+    seconds = perf_counter() - start
+    return seconds, [op for op in islice(engine.history, before, None) if op.name != "waitall"]
+
+
+def busy(ops: Iterable[Operation], device: str) -> float:
+    """Returns how many seconds ``device`` spent in these operations."""
+    return sum(op.end - op.start for op in ops if op.device == device)
+
+
+def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> dict[str, Measurement]:
+    """Returns the seconds of each load by itself, by its device, and of all ``together``, in turn; and ratios.
+
+    ``ideal``: the longest time alone over the sum of all, which is what independent devices would reach.
+    ``stretch``: time at work, together over alone, on the device that works longest; more than 1 where devices
+    share what they work with. ``rest``: what part of the time together that device is not at work. ``explained``:
+    what these three make of ``together`` over the sum. ``at once``: for what part of it every device is at work.
+    """
+    places = [each.x.device for each in todo]
+    rows = []
+    for _ in range(repeats + 1):
+        alone = {each.x.device: run(engine, [each]) for each in todo}
+        seconds, ops = run(engine, todo)
+        working = {device: busy(ops, device) for device in places}
+        slow = max(working, key=lambda device: working[device])
+        times = {device: alone[device][0] for device in places}
+        ideal, stretch = max(times.values()) / sum(times.values()), working[slow] / busy(alone[slow][1], slow)
+        row = times | {"together": seconds, "ideal": ideal, "stretch": stretch, "rest": 1 - working[slow] / seconds}
+        rows.append(row | {"explained": ideal * stretch / (1 - row["rest"]), "at once": at_once(ops) / seconds})
+    env = environment()
+    units = dict.fromkeys([*places, "together"], "s")
+    return {k: Measurement(tuple(row[k] for row in rows[1:]), units.get(k, "1"), k, 1, env) for k in rows[0]}
+
+
+def at_once(ops: Sequence[Operation]) -> float:
+    """Returns for how many seconds all the devices of these operations were at work at the same time."""
+    devices = {op.device for op in ops}
+    moments = sorted([(op.start, 1, op.device) for op in ops] + [(op.end, -1, op.device) for op in ops])
+    running, seconds, last = dict.fromkeys(devices, 0), 0.0, 0.0
+    for moment, change, device in moments:
+        seconds += (moment - last) * all(running.values())
+        running[device] += change
+        last = moment
+    return seconds
+
+
+def difference(engine: Any, todo: Sequence[Load]) -> float:
+    """Returns the largest difference of a result together from the same one alone, over the largest value."""
+    results = []
+    for groups in ([[each] for each in todo], [todo]):
+        found = []
+        for group in groups:
+            last = [each.enqueue() for each in group]
+            engine.waitall()
+            found += [array.asnumpy() for array in last]
+        results.append(found)
+    return max(float(abs(a - b).max() / abs(a).max()) for a, b in zip(*results, strict=True))

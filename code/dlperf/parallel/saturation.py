@@ -1,0 +1,276 @@
+"""One operator on the whole device against many, each on a part of it: independent products of matrices.
+
+The chapter *Automatic parallelism* tells the story.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+import torch
+
+from dlperf.device import synchronize
+from dlperf.environment import environment, places
+from dlperf.measurement import Measurement
+
+Program = Callable[[], float]
+"""Runs once and returns the seconds that it took."""
+
+LEAD = 0.005
+"""So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
+
+Span = tuple[float, float]
+"""When something began and ended, in seconds."""
+
+BYTES = 2**23
+"""So much memory, in bytes, do the products of a batch take, unless there would be too few of them."""
+
+
+def batch(n: int, number: int, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns ``number`` normal ``(n, n)`` matrices, and room for as many products of two of them."""
+    a = torch.randn(number, n, n, device=device)
+    return a, torch.empty_like(a)
+
+
+def products(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
+    """Squares each matrix of ``a`` into ``out``, one operator after the other; all of it ``rounds`` times."""
+    pairs = list(zip(a.unbind(), out.unbind(), strict=True))
+    for _ in range(rounds):
+        for x, y in pairs:
+            torch.mm(x, x, out=y)
+
+
+def watched(a: torch.Tensor, out: torch.Tensor) -> list[Span]:
+    """Squares each matrix of ``a`` once; returns when each product began and ended, in seconds from the first."""
+    spans, pairs = [], list(zip(a.unbind(), out.unbind(), strict=True))
+    zero = perf_counter()
+    for x, y in pairs:
+        start = perf_counter()
+        torch.mm(x, x, out=y)
+        spans.append((start - zero, perf_counter() - zero))
+    return spans
+
+
+def batched(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
+    """Does the same with one operator a round."""
+    for _ in range(rounds):
+        torch.bmm(a, a, out=out)
+
+
+def amount(n: int, workers: int, seconds: float, rate: float = 6e10) -> tuple[int, int]:
+    """Returns how many products make a batch, and how many rounds of it one thread does in about ``seconds``.
+
+    Each of the ``workers`` gets as many products as the others. ``rate`` is one thread's in FLOP/s, roughly.
+    """
+    number = workers * max(1, min(64, BYTES // (8 * n * n)) // workers)
+    return number, max(1, round(seconds / (number * (2 * n**3 / rate + 2e-6))))
+
+
+def _serve(pipe: Connection, core: int | None) -> None:
+    """Works in a process of its own, with one thread, on one core: its share of a batch, until None comes."""
+    torch.set_num_threads(1)
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    a = out = torch.empty(0)
+    while (order := pipe.recv()) is not None:
+        n, number, rounds, begin = order
+        if a.shape != (number, n, n):
+            a, out = batch(n, number)
+        while perf_counter() < begin:
+            pass
+        if rounds:
+            products(a, out, rounds)
+            pipe.send(perf_counter())
+        else:
+            watched(a, out)  # warms up
+            pipe.send(watched(a, out))
+
+
+class Workers:
+    """Processes with one thread and one core each, which share products out among them."""
+
+    def __init__(self, pipes: Sequence[Connection]) -> None:
+        self.pipes = pipes
+
+    def products(self, n: int, number: int, rounds: int) -> float:
+        """Returns the seconds of ``number`` products of ``(n, n)`` matrices, ``rounds`` times, in equal shares.
+
+        They count from the moment at which all workers are to begin until the last is done.
+        """
+        begin = self._order(n, number, rounds)
+        return max(pipe.recv() for pipe in self.pipes) - begin
+
+    def watched(self, n: int, number: int) -> list[list[Span]]:
+        """Returns when each of ``number`` products ran, for each worker, in seconds from its own first."""
+        self._order(n, number, rounds=0)
+        return [pipe.recv() for pipe in self.pipes]
+
+    def _order(self, n: int, number: int, rounds: int) -> float:
+        begin = perf_counter() + LEAD  # this clock is the same in all processes
+        for pipe in self.pipes:
+            pipe.send((n, number // len(self.pipes), rounds, begin))
+        return begin
+
+
+@contextmanager
+def workers(number: int) -> Iterator[Workers]:
+    """Gives a block ``number`` worker processes, pinned to one core each where the system can."""
+    spawn, free = multiprocessing.get_context("spawn"), places()
+    ends = [spawn.Pipe() for _ in range(number)]
+    cores = free[:number] if len(free) >= number else [None] * number
+    crew = [
+        spawn.Process(target=_serve, args=(far, core), daemon=True) for (_, far), core in zip(ends, cores, strict=True)
+    ]
+    for process in crew:
+        process.start()
+    try:
+        yield Workers([near for near, _ in ends])
+    finally:
+        for near, _ in ends:
+            near.send(None)
+        for process in crew:
+            process.join()
+
+
+def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
+    """Returns the program that makes ``call``, with so many ``threads`` for an operator if they are given."""
+
+    def program() -> float:
+        if threads:
+            torch.set_num_threads(threads)
+        start = perf_counter()
+        call()
+        return perf_counter() - start
+
+    return program
+
+
+def in_turn(
+    programs: Mapping[str, Program], calls: int, repeats: int, device: torch.device | str = "cpu"
+) -> dict[str, Measurement]:
+    """Returns the seconds per call of programs of so many ``calls``, taken alternately; the first turn is left out."""
+    samples: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(repeats + 1):
+        for name, program in programs.items():
+            samples[name].append(program() / calls)
+    env = environment(device)
+    return {name: Measurement(tuple(times[1:]), "s", name, calls, env) for name, times in samples.items()}
+
+
+def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
+    """Returns the seconds per product of ``(n, n)`` matrices on a CPU, in turn, in four ways.
+
+    ``in turn``: one after the other, each with as many threads as there are workers; ``workers``: shared out
+    among these; ``batched``: one operator for all; ``alone``: one after the other on one thread.
+    """
+    threads, before = len(crew.pipes), torch.get_num_threads()
+    number, rounds = amount(n, threads, seconds)
+    a, out = batch(n, number)
+    programs = {
+        "in turn": clocked(lambda: products(a, out, rounds), threads),
+        "batched": clocked(lambda: batched(a, out, rounds), threads),
+        "alone": clocked(lambda: products(a, out, rounds), 1),
+        "workers": lambda: crew.products(n, number, rounds),  # last: an idle helper spins for a while
+    }
+    found = in_turn(programs, number * rounds, repeats)
+    torch.set_num_threads(before)
+    return found
+
+
+def spans(crew: Workers, n: int, number: int, repeats: int = 9) -> dict[str, list[Span]]:
+    """Returns when each of ``number`` products ran, in seconds from the first: ``in turn``, and on each worker.
+
+    In turn each product has as many threads as there are workers. Of several runs of each, that of median length.
+    """
+    before = torch.get_num_threads()
+    a, out = batch(n, number)
+    alone, shared = [], []
+    for _ in range(repeats):
+        torch.set_num_threads(len(crew.pipes))
+        products(a, out, 3)  # warms up
+        alone.append([watched(a, out)])
+        sleep(0.2)  # an idle helper of PyTorch's spins for a while, on a core that a worker needs
+        shared.append(crew.watched(n, number))
+    torch.set_num_threads(before)
+    ((one,), many) = (
+        sorted(runs, key=lambda run: max(own[-1][1] for own in run))[repeats // 2] for runs in (alone, shared)
+    )
+    return {"in turn": one, **{f"worker {i}": own for i, own in enumerate(many, 1)}}
+
+
+def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
+    """Returns what it costs to split an operator, in seconds: its time on ``threads`` less that share of one's.
+
+    The operator negates about as few numbers as PyTorch divides among so many threads.
+    """
+    x, before = torch.ones(threads * 2**15), torch.get_num_threads()
+    negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
+    found = in_turn({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
+    torch.set_num_threads(before)
+    split, whole = found[str(threads)], found["1"]
+    rest = [s - w / threads for s, w in zip(split.samples, whole.samples, strict=True)]
+    return Measurement(tuple(rest), "s", "split", calls, split.environment)
+
+
+def gain(split: float, alone: float, workers: int) -> float:
+    """Returns the predicted time of operators that are split over that of whole ones, on as many ``workers``.
+
+    On ``workers`` threads an operator takes ``split + alone / workers`` seconds; whole ones, shared out, take
+    ``alone / workers`` each.
+    """
+    return 1 + workers * split / alone
+
+
+def falls_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> float:
+    """Returns at which size the ratio first falls to ``level`` behind its peak, between sizes on logarithmic axes.
+
+    The first size if it is never above, the last if it never falls so far.
+    """
+    peak = int(np.argmax(ratios))
+    if ratios[peak] <= level:
+        return float(sizes[0])
+    i = next((i for i in range(peak, len(ratios)) if ratios[i] <= level), 0)
+    if not i:
+        return float(sizes[-1])
+    x, y = np.log(sizes[i - 1 : i + 1]), np.log(ratios[i - 1 : i + 1])
+    return float(np.exp(np.interp(-np.log(level), -y, x)))
+
+
+def against_streams(
+    device: torch.device | str, n: int, capture: Callable[[Callable[[], Any]], Any], streams: int = 8, repeats: int = 9
+) -> dict[str, Measurement]:
+    """Returns the seconds per product on a CUDA ``device``: ``in turn`` in one stream, in ``streams``, ``batched``.
+
+    ``capture`` makes a CUDA graph of a function, so that launching is no part of it
+    (`dlperf.compilers.cuda_graphs.capture`).
+    """
+    with torch.cuda.device(device):
+        a, out = batch(n, 32 * streams, device)
+        side = [torch.cuda.Stream() for _ in range(streams)]
+
+        def spread() -> None:
+            main = torch.cuda.current_stream()
+            for i, stream in enumerate(side):
+                stream.wait_stream(main)
+                with torch.cuda.stream(stream):
+                    products(a[i::streams], out[i::streams])
+            for stream in side:  # only now, or each would wait for the one before
+                main.wait_stream(stream)
+
+        ways = {"in turn": lambda: products(a, out), "streams": spread, "batched": lambda: batched(a, out)}
+        graphs = {name: capture(way) for name, way in ways.items()}
+
+        def replay(graph: Any) -> None:
+            graph.replay()
+            synchronize(device)
+
+        replays = {name: clocked(partial(replay, graph)) for name, graph in graphs.items()}
+        return in_turn(replays, len(a), repeats, device)

@@ -1,0 +1,202 @@
+"""Graphs of operations and their schedules: bounds, the engine's rule simulated, and the engine for alike workers.
+
+The chapter *Automatic parallelism* tells the story.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count, islice
+from queue import SimpleQueue
+from statistics import median
+from typing import Any, NamedTuple
+
+import torch
+
+from dlperf.asynchrony.engine import Engine, Operation
+from dlperf.asynchrony.engine.operations import FRONT_END
+from dlperf.environment import places
+
+
+class Task(NamedTuple):
+    """What takes so many ``seconds`` and comes ``after`` others, given by number."""
+
+    seconds: float
+    after: tuple[int, ...] = ()
+
+
+Graph = dict[int, Task]
+"""Tasks by number; each stands behind those that it follows."""
+
+
+class Turn(NamedTuple):
+    """A task's place in a schedule: who runs it, and when, in seconds."""
+
+    number: int
+    worker: int
+    start: float
+    end: float
+
+
+def graph(*runs: Sequence[Operation]) -> Graph:
+    """Returns the graph of a program that was run once or several times; a task takes the median of its times."""
+    first, *_ = runs
+    place = {op.number: i for i, op in enumerate(first)}
+    seconds = [median(op.end - op.start for op in same) for same in zip(*runs, strict=True)]
+    return {
+        i: Task(seconds[i], tuple(place[number] for number in op.after if number in place))
+        for i, op in enumerate(first)
+    }
+
+
+def work(tasks: Graph) -> float:
+    """Returns the seconds of all tasks together: the time of one worker."""
+    return sum(task.seconds for task in tasks.values())
+
+
+def to_the_end(tasks: Graph) -> dict[int, float]:
+    """Returns the seconds of the longest path that begins with each task."""
+    longest = dict.fromkeys(tasks, 0.0)
+    for number in reversed(tasks):
+        longest[number] += tasks[number].seconds  # until here, the longest path of its followers
+        for other in tasks[number].after:
+            longest[other] = max(longest[other], longest[number])
+    return longest
+
+
+def critical_path(tasks: Graph) -> float:
+    """Returns the seconds of the longest path: the time of any number of workers."""
+    return max(to_the_end(tasks).values(), default=0.0)
+
+
+def lower_bound(tasks: Graph, workers: int) -> float:
+    """Returns seconds that no schedule for so many workers can beat."""
+    return max(work(tasks) / workers, critical_path(tasks))
+
+
+def upper_bound(tasks: Graph, workers: int) -> float:
+    """Returns seconds that no list schedule for so many workers exceeds.
+
+    It is at most ``2 - 1 / workers`` times `lower_bound`. Source: Graham, Bounds on multiprocessing timing
+    anomalies, 1969.
+    """
+    return work(tasks) / workers + (1 - 1 / workers) * critical_path(tasks)
+
+
+def list_schedule(tasks: Graph, workers: int, rank: Callable[[int], float] = lambda number: 0) -> list[Turn]:
+    """Returns the turns of a schedule in which a free worker takes a ready task at once, the least ``rank`` first.
+
+    Among equals it takes the one that has been ready longest: without ranks, the rule of the engine.
+    """
+    missing = {number: len(task.after) for number, task in tasks.items()}
+    followers: dict[int, list[int]] = {number: [] for number in tasks}
+    for number, task in tasks.items():
+        for other in task.after:
+            followers[other].append(number)
+    order, turns = count(), list[Turn]()
+    ready = [(rank(number), next(order), number) for number in tasks if not missing[number]]
+    ready.sort()
+    running, free, now = list[tuple[float, int, int]](), list(range(workers)), 0.0
+    while ready or running:
+        while ready and free:
+            number, worker = heappop(ready)[-1], heappop(free)
+            turns.append(Turn(number, worker, now, now + tasks[number].seconds))
+            heappush(running, (turns[-1].end, number, worker))
+        now, number, worker = heappop(running)
+        heappush(free, worker)
+        for follower in followers[number]:
+            missing[follower] -= 1
+            if not missing[follower]:
+                heappush(ready, (rank(follower), next(order), follower))
+    return turns
+
+
+def longest_first(tasks: Graph, workers: int) -> list[Turn]:
+    """Returns the list schedule that prefers the task from which the longest path begins."""
+    longest = to_the_end(tasks)
+    return list_schedule(tasks, workers, lambda number: -longest[number])
+
+
+def makespan(turns: Iterable[Turn | Operation]) -> float:
+    """Returns the seconds from the first start to the last end, of a schedule or of a record."""
+    spans = [(turn.start, turn.end) for turn in turns]
+    return max(end for _, end in spans) - min(start for start, _ in spans)
+
+
+def as_run(run: Sequence[Operation], devices: Sequence[str]) -> list[Turn]:
+    """Returns the turns that an engine's operations had, from the first start on."""
+    zero = min(op.start for op in run)
+    return [Turn(i, devices.index(op.device), op.start - zero, op.end - zero) for i, op in enumerate(run)]
+
+
+def random_graph(seed: int, size: int = 100) -> Graph:
+    """Returns a graph of so many tasks, each of which reads none, one or two earlier results, all equally likely.
+
+    So do operators that make, change or join arrays. Which results is as likely for all; times are exponential
+    with a mean of 1 s, so that short and long tasks stand side by side.
+    """
+    draw = random.Random(seed)
+    tasks: Graph = {}
+    for number in range(size):
+        seconds, reads = draw.expovariate(1), draw.randrange(3) if number else 0
+        tasks[number] = Task(seconds, tuple({draw.randrange(number) for _ in range(reads)}))
+    return tasks
+
+
+class Pool(Engine):
+    """An engine whose devices are alike: whichever is free first takes what is ready first, wherever that should run.
+
+    The record says who ran it.
+    """
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._queues = dict.fromkeys(self.devices, _Shared())
+
+    def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
+        op.device = threading.current_thread().name
+        super()._run(op, stream)
+
+
+class _Shared(SimpleQueue):
+    """A queue for several threads: what ends one ends them all."""
+
+    def get(self, *args: Any, **options: Any) -> Any:
+        item = super().get(*args, **options)
+        if item is None:
+            self.put(None)
+        return item
+
+
+def one_core_each(pool: Pool) -> None:
+    """Gives each thread of the pool one thread for its operators, and a core of its own where there are enough."""
+    free, size = places(), len(pool.devices)
+    all_here = threading.Barrier(size)  # or one thread might take two of these
+
+    def settle(cores: list[int]) -> None:
+        all_here.wait()
+        torch.set_num_threads(1)
+        if cores:
+            os.sched_setaffinity(0, cores)
+
+    for i in range(size):
+        pool.enqueue(partial(settle, free[i : i + 1] if size <= len(free) else []), name="settle")
+    pool.waitall()
+
+
+def behind_a_gate(pool: Engine, program: Callable[[], Any]) -> list[Operation]:
+    """Returns the operations that ``program`` enqueues; none began before the last was enqueued, and all are done."""
+    gate = threading.Event()
+    for device in pool.devices:
+        pool.enqueue(gate.wait, device=device)
+    before = len(pool.history)
+    program()
+    after = len(pool.history)
+    gate.set()
+    pool.waitall()
+    return [op for op in islice(pool.history, before, after) if op.device != FRONT_END]

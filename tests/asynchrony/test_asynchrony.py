@@ -1,0 +1,287 @@
+"""The experiments of *Asynchronous computation*: same results however they wait, instruments that see what happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import time
+
+import pytest
+import torch
+
+from dlperf.asynchrony import backlog, blocking, costs, data_loading, implicit_sync, streams
+from dlperf.asynchrony.costs import Costs, Loop
+from dlperf.asynchrony.engine import Engine
+
+
+def simulated(costs: Costs, n: int) -> float:
+    """Returns when the last of ``n`` calls is heard of, following each call through both sides."""
+    enqueued = executed = 0.0
+    for _ in range(n):
+        enqueued += costs.enqueue
+        executed = max(enqueued, executed) + costs.execute
+    return executed + costs.hear
+
+
+@pytest.mark.parametrize("costs", [Costs(1, 5, 2), Costs(5, 1, 2), Costs(3, 3, 0)])
+@pytest.mark.parametrize("n", [1, 2, 100])
+def test_the_model_is_what_following_every_call_gives(costs: Costs, n: int) -> None:
+    assert costs.asynchronous(n) == simulated(costs, n)
+    assert costs.synchronous(n) == n * simulated(costs, 1)
+    assert costs.asynchronous(n) <= costs.serial(n)
+
+
+@pytest.mark.parametrize("front", [0, 8])
+def test_a_loop_computes_the_same_however_it_waits(front: int) -> None:
+    with Engine(["cpu"]) as engine:
+        call, x = Loop(engine, front, 6).calls()
+        costs.repeat(call, 3)
+        expected = torch.ones(6).sin().sin().sin()
+        assert torch.equal(torch.from_numpy(x.asnumpy()), expected)
+
+
+def test_the_gate_keeps_work_out_of_the_first_clock() -> None:
+    with Engine(["cpu"]) as engine:
+        loop = Loop(engine, 0, 1)
+        loop.behind_a_gate(50)
+        gate, *ops = [op for op in engine.history if op.device == "cpu"]
+        assert len(ops) == 50
+        assert all(op.enqueued < gate.end <= op.start for op in ops)
+
+
+def test_parts_and_ratios_have_a_sample_for_each_trial() -> None:
+    with Engine(["cpu"]) as engine:
+        found = costs.hold_against({"a": Loop(engine, 0, 1)}, n=20, repeats=2)["a"]
+    assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
+        k: (2, "1" if " " in k else "s")
+        for k in (
+            *("enqueue", "execute", "hear", "asleep", "asynchronous", "synchronous"),
+            *("asynchronous fit", "serial fit", "synchronous fit", "woken fit", "hear share"),
+        )
+    }
+
+
+def test_undisturbed_sets_every_thread_and_restores_this_one() -> None:
+    threads, cores = torch.get_num_threads(), os.sched_getaffinity(0)
+    with Engine(["cpu:0", "cpu:1"]) as engine, costs.undisturbed(engine):
+        assert not gc.isenabled()
+        assert torch.get_num_threads() == 1
+        for device in engine.devices:
+            assert engine.call(lambda: torch.tensor(torch.get_num_threads()), device=device).item() == 1
+    assert gc.isenabled()
+    assert torch.get_num_threads() == threads
+    assert os.sched_getaffinity(0) == cores
+
+
+def test_length_counts_numbers() -> None:
+    assert costs.length(1e-9) >= 1
+    assert costs.length(1e-3) > costs.length(1e-6)
+
+
+def test_blockers_return_before_they_finish() -> None:
+    with Engine(["cpu"]) as engine:
+        found = blocking.in_turn(blocking.blockers(engine, 64), repeats=2)
+    assert found.keys() == blocking.PUBLISHED.keys()
+    assert all(a < b for early, late in found.values() for a, b in zip(early.samples, late.samples, strict=True))
+
+
+def test_clocked_sees_both_ends() -> None:
+    returned, finished = blocking.clocked(lambda: 7, lambda seven: time.sleep(0.01 if seven == 7 else 0))()
+    assert returned < 0.01 <= finished
+
+
+def test_the_hidden_wait_changes_no_sum() -> None:
+    with Engine(["cpu"]) as engine:
+        means = [implicit_sync.epoch(engine, 3, 5, 16, hidden=reads) for reads in (True, False)]
+        items = [op for op in engine.history if op.name == "item"]
+    assert means[0] == pytest.approx(means[1], rel=1e-5)
+    assert len(items) == 5 + 1
+
+
+def test_an_epoch_returns_the_mean_loss_of_a_perceptron() -> None:
+    generator, n = torch.Generator().manual_seed(0), 16
+    drawn = [torch.randn(6, n, n, generator=generator).mean(0) for _ in range(4)]
+    losses = [(x.mean(1, keepdim=True).expand(n, n)).relu().mean() for x in drawn]
+    with Engine(["cpu"]) as engine:
+        assert implicit_sync.epoch(engine, 2, 4, n, hidden=True) == pytest.approx(float(sum(losses) / 4), rel=1e-5)
+
+
+def test_both_versions_are_held_against_their_sides() -> None:
+    with Engine(["cpu"]) as engine:
+        assert implicit_sync.balanced(engine, n=16) >= 1
+        found = implicit_sync.hold_against(engine, 1, batches=2, repeats=2)
+    assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
+        **dict.fromkeys(("drawing", "working", "hidden", "open"), (2, "s")),
+        **dict.fromkeys(("hidden fit", "open fit"), (2, "1")),
+    }
+
+
+def test_the_front_end_is_at_work_between_its_calls_and_not_in_them() -> None:
+    with Engine(["cpu"]) as engine:
+        engine.enqueue(lambda: time.sleep(0.02))
+        time.sleep(0.01)
+        engine.waitall()
+        time.sleep(0.01)
+        engine.waitall()
+        ops = list(engine.history)
+        spans = implicit_sync.at_work(ops, shortest=0.005)
+    wait = next(op for op in ops if op.name == "waitall")
+    assert len(spans) >= 1
+    assert all(end <= wait.enqueued or start >= wait.end for start, end in spans)
+
+
+def test_branches_give_the_same_on_one_device_and_on_two() -> None:
+    with Engine(["cpu:0", "cpu:1"]) as engine:
+        for second in engine.devices:
+            torch.manual_seed(0)
+            z = blocking.branches(engine, second, 8)()
+            torch.manual_seed(0)
+            x, y = torch.rand(8, 8), torch.rand(8, 8)
+            assert torch.allclose(torch.from_numpy(z.asnumpy()), x @ x @ x + y @ y @ y)
+
+
+def test_square_or_draw_covers_every_combination() -> None:
+    programs = blocking.square_or_draw(4, 2)
+    pairs = {f"{library}, {what}" for library in ("NumPy", "PyTorch") for what in ("64 bit", "32 bit", "draw")}
+    assert programs.keys() == pairs | {"NumPy, draw, legacy"}
+    assert all(a <= b for a, b in (program() for program in programs.values()))
+
+
+def test_work_that_is_left_over_is_seen() -> None:
+    def spin() -> None:
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+
+    during, after = blocking.left_over(spin, rest=0.01)
+    assert during >= 0.03
+    with Engine(["cpu"]) as engine:
+        during, after = blocking.left_over(lambda: engine.enqueue(spin).queue, rest=1)
+    assert after >= 0.03
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    with Engine(["cpu"]) as engine:
+        swept, unswept = costs.swept(Loop(engine, 0, 1), n=20, repeats=2)
+    assert gc.isenabled()
+    assert len(swept.samples) == len(unswept.samples) == 2
+
+
+def test_nothing_is_found_waiting_without_a_gpu() -> None:
+    assert blocking.found_waiting("cpu") is None
+
+
+def test_no_memory_is_pending_without_a_gpu() -> None:
+    assert streams.reused_while_pending("cpu") is None
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_freed_memory_away_before_it_was_read() -> None:
+    assert streams.reused_while_pending("cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_two_kernels_are_only_launched_in_one_stream_or_in_two() -> None:
+    for launch in streams.branches("cuda", cycles=100_000_000).values():
+        launch()
+        ended = torch.cuda.current_stream().record_event()
+        assert not ended.query()
+        torch.cuda.synchronize()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_reports_item_and_not_addition() -> None:
+    found = blocking.found_waiting("cuda")
+    assert found is not None
+    assert found["x.sum().item()"]
+    assert not found["x + 1"]
+    assert torch.cuda.get_sync_debug_mode() == 0
+
+
+def test_packed_examples_survive_packing() -> None:
+    data = data_loading.Packed(3, numbers=100)
+    assert len(data) == 3
+    assert data[0].shape == (100,)
+    assert torch.equal(data[0], data[2])
+    assert set(data[0].tolist()) <= set(map(float, range(16)))
+
+
+def test_an_example_that_is_fetched_takes_its_latency() -> None:
+    start = time.monotonic()
+    data_loading.Packed(1, numbers=8, latency=0.02)[0]
+    assert time.monotonic() - start >= 0.02  # to sleep for less is what it must not do
+
+
+def test_loading_times_every_side() -> None:
+    found = data_loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100, latency=0.001)
+    assert found.keys() == {"load", "compute", "in line", "worker"}
+    assert all(m.median > 0 for m in found.values())
+
+
+def test_training_is_the_same_with_any_queue() -> None:
+    """The oracle is PyTorch without an engine: the same losses in the same order, bit for bit."""
+    step, loss = backlog.training_step(backlog.perceptron(8, 1)), torch.zeros(())
+    for x, y in backlog.batches(4):
+        step(loss, x, y)
+    for depth, wait in ((1, False), (2, False), (float("inf"), False), (float("inf"), True)):
+        with Engine(["cpu"], depth) as engine:
+            run = backlog.train(engine, wait=wait, widths=(8, 1), number=4)
+        assert run.loss == pytest.approx(loss.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_queue_holds_as_many_batches_as_it_is_deep_and_one_more(depth: int) -> None:
+    with Engine(["cpu"], depth) as engine:
+        run = backlog.train(engine, wait=False, widths=(256, 1), number=8)
+    assert backlog.BATCH_BYTES <= run.live <= (depth + 1) * backlog.BATCH_BYTES + 4
+    assert run.ahead == depth
+
+
+def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
+    return backlog.Run(10, depth, returned, 1.0, process, 0, 0.0, ())
+
+
+def test_without_a_bound_the_clocks_say_what_was_left() -> None:
+    """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
+    assert a_run(backlog.UNBOUNDED, 0.1).ahead == pytest.approx(9 - 1)
+    assert backlog.predicted([a_run(2, 0.9)], [a_run(2, 1.0, 7)]).samples == (7 + 2 * backlog.BATCH_BYTES,)
+
+
+def test_the_middle_run_is_of_median_time() -> None:
+    runs = [dataclasses.replace(a_run(1, 0.1), finished=seconds) for seconds in (3.0, 1.0, 2.0)]
+    assert backlog.middle(runs).finished == 2.0
+
+
+def test_a_batch_takes_the_bytes_it_is_said_to() -> None:
+    (batch,) = backlog.batches(1)
+    assert sum(x.untyped_storage().nbytes() for x in batch) == backlog.BATCH_BYTES
+
+
+def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
+    found = backlog.in_fresh_process(depths=[2, backlog.UNBOUNDED], repeats=1, widths=(8, 1), number=3, device="cpu")
+    assert found.keys() == {"synchronous", "depth 2", "depth inf"}
+    (run,) = found["depth 2"]
+    assert run.live > 0
+    assert run.returned <= run.finished
+    assert backlog.taken([run], "process").unit == "B"
+
+
+def test_a_fresh_process_that_fails_says_why() -> None:
+    with pytest.raises(RuntimeError, match="ValueError"):
+        backlog.in_fresh_process(depths=[0], widths=(8, 1), number=3, device="cpu")
+
+
+def test_peak_sees_memory_that_came_and_went() -> None:
+    with backlog.Peak("cpu") as peak:
+        block = torch.ones(2**24)
+        time.sleep(0.05)
+        del block
+    assert peak.bytes >= 2**26
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_peak_sees_a_gpus_memory_that_came_and_went_however_briefly() -> None:
+    with backlog.Peak("cuda") as peak:
+        torch.ones(2**24, device="cuda")
+    assert peak.bytes == 2**26

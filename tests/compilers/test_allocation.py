@@ -1,0 +1,30 @@
+"""Memory that is kept is not asked for again."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+from dlperf.compilers import allocation
+from dlperf.measuring import pitfalls
+
+PAGE, BYTES = 4096, 2**27
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
+def test_new_memory_has_to_be_provided_and_kept_memory_has_not() -> None:
+    fn = lambda: torch.ones(BYTES // 4)
+    new = pitfalls.page_faults(fn)
+    with allocation.kept_memory() as told:
+        kept = min(pitfalls.page_faults(fn) for _ in range(12))  # the first of them have to fill it
+    if not told:
+        pytest.skip("the C library is not glibc")
+    assert kept < 0.01 * BYTES / PAGE < new
+
+
+def test_what_has_no_name_is_gone_at_once() -> None:
+    x = torch.ones(100)
+    assert allocation.peak_bytes(lambda: ((x + 1) * 2).exp()) == 2 * x.nbytes
+    assert allocation.peak_bytes(lambda: [x + 1, x + 2, x.view(10, 10)]) == 2 * x.nbytes

@@ -1,0 +1,29 @@
+"""What is found out about captured programs is what they are known for."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlperf.compilers import capture, symbolic
+
+OURS: capture.Way = lambda fn, x: symbolic.compile(fn, x, fused=False)
+
+
+@pytest.mark.parametrize("way", [OURS, *capture.WAYS.values()])
+def test_whoever_only_computes_is_kept_by_all(way: capture.Way) -> None:
+    assert capture.outcome(way, capture.computes) == capture.AS_IN_PYTHON
+
+
+@pytest.mark.parametrize("fn", capture.PROGRAMS.values())
+def test_python_is_as_in_python(fn: capture.Function) -> None:
+    assert capture.outcome(lambda fn, x: fn, fn) == capture.AS_IN_PYTHON
+
+
+def test_a_trace_takes_one_side_of_a_branch_and_ours_takes_none() -> None:
+    assert capture.outcome(capture.WAYS["torch.jit.trace"], capture.branches) == capture.DIFFERENT
+    assert capture.outcome(OURS, capture.branches) == capture.REFUSED
+
+
+def test_a_setting_is_read_once_by_a_trace_and_watched_by_guards() -> None:
+    assert capture.outcome(OURS, capture.reads_a_setting) == capture.DIFFERENT
+    assert capture.outcome(capture.WAYS["torch.compile"], capture.reads_a_setting) == capture.AS_IN_PYTHON

@@ -1,0 +1,223 @@
+"""Links: messages arrive whole, the line is found, topologies are what a graph says, iperf3's answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from itertools import combinations
+from threading import Thread
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from dlperf.environment import cores
+from dlperf.hardware import alpha_beta, core_to_core, links, reference_tools, topology
+from dlperf.hardware.probe import Unknown
+from dlperf.measurement import Measurement
+
+LINE = alpha_beta.Line(2e-5, 1e-9)
+SIZES = [4**k for k in range(12)]
+
+
+def test_the_fit_finds_the_line() -> None:
+    found, missed = alpha_beta.check(SIZES, [LINE(n) for n in SIZES])
+    assert (found.alpha, found.beta) == pytest.approx((LINE.alpha, LINE.beta))
+    assert missed < 1e-9
+    assert found.half == pytest.approx(2e4)
+    assert found.bandwidth == pytest.approx(1e9)
+    assert found(found.half) == pytest.approx(2 * found.alpha)
+
+
+@pytest.mark.parametrize("bad", [0, 4, 10])
+def test_one_bad_point_does_not_move_the_line(bad: int) -> None:
+    times = [LINE(n) for n in SIZES]
+    times[bad] *= 5
+    found = alpha_beta.fit(SIZES, times)
+    assert (found.alpha, found.beta) == pytest.approx((LINE.alpha, LINE.beta))
+
+
+def test_the_check_does_not_see_what_it_predicts() -> None:
+    times = [LINE(n) * (2 if k % 2 else 1) for k, n in enumerate(SIZES)]
+    assert alpha_beta.check(SIZES, times)[1] == pytest.approx(0.5)
+
+
+def test_times_that_fall_with_the_size_have_no_line() -> None:
+    with pytest.raises(ValueError, match="no line with a latency"):
+        alpha_beta.fit([1, 2, 3], [3.0, 2.0, 1.0])
+
+
+def test_messages_arrive_whole() -> None:
+    near, far = socket.socketpair()
+    sent = np.random.default_rng(0).integers(0, 256, 2**20, np.uint8)
+    got = np.zeros_like(sent)
+    with near, far:
+        answered: list[bool] = []
+        taker = Thread(target=lambda: answered.append(links.take(far.fileno(), got, 3, 2)))
+        taker.start()
+        assert links.push(near.fileno(), sent.copy(), 3, 2)
+        taker.join()
+    assert answered == [True]
+    assert (got[1:] == sent[1:]).all()  # the first byte is the answer's
+
+
+def test_a_lost_connection_is_noticed() -> None:
+    near, far = socket.socketpair()
+    far.close()
+    with near:
+        assert not links.receive(near.fileno(), np.zeros(1, np.uint8))
+
+
+def test_a_message_crosses_shared_memory() -> None:
+    flags, shared = np.zeros(32, np.int64), np.zeros(1000, np.uint8)
+    mine, theirs = np.arange(1000).astype(np.uint8), np.zeros(1000, np.uint8)
+    taker = Thread(target=core_to_core.take, args=(flags, shared, theirs, 1, 5))
+    taker.start()
+    core_to_core.push(flags, shared, mine, 1, 5)
+    taker.join()
+    assert (theirs == mine).all()
+    assert flags[0] == flags[16] == 5
+
+
+def test_the_flag_is_loaded_anew_in_each_turn() -> None:
+    flags = np.zeros(32, np.int64)
+    waiting = Thread(target=core_to_core.push, args=(flags, np.zeros(1, np.uint8), np.zeros(0, np.uint8), 1, 1))
+    waiting.start()
+    while flags[0] != 1:
+        pass
+    flags[16] = 1
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+
+
+@pytest.mark.parametrize("kind", ["unix", "loopback"])
+def test_links_within_the_machine(kind: str) -> None:
+    with links.within(kind) as trips:
+        short, long = links.by_size(trips, [1, 2**22], samples=2, seconds=0.001)
+        assert links.bandwidth(trips, 2**24) > 0
+    assert (short.unit, len(long.samples)) == ("s", 2)
+
+
+@pytest.mark.skipif(cores() < 2, reason="takes two cores")
+def test_core_to_core_is_no_start_of_threads() -> None:
+    measured = links.flag_to_core()
+    assert measured.calls_per_sample >= 1000
+    assert measured.unit == "s"
+
+
+def test_a_sample_has_as_many_messages_as_fill_its_time() -> None:
+    trips = lambda size, rounds: 1e-6 * rounds
+    (measured,) = links.by_size(trips, [1], samples=2, seconds=0.002)
+    assert measured.calls_per_sample == 2000
+    assert measured.median == pytest.approx(1e-6)
+
+
+def test_one_core_cannot_send_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "cores", lambda: 1)
+    with pytest.raises(Unknown, match="takes two cores"), links.within("memory"):
+        pass
+
+
+def test_without_namespaces_the_probe_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise links.network.Unavailable("Operation not permitted")
+
+    monkeypatch.setattr(links.network, "Network", refuses)
+    with pytest.raises(Unknown, match="no network namespaces: Operation not permitted"):
+        links.over_ten_gigabit()
+
+
+def test_a_probe_answers_in_its_unit() -> None:
+    assert isinstance(links.round_trip(), Measurement)
+    assert links.round_trip().unit == "s"
+
+
+def graph(way: str, n: int) -> nx.Graph:
+    if way == "ring":
+        return nx.cycle_graph(n)
+    if way == "torus":
+        side = int(n**0.5)
+        return nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side, periodic=True))
+    if way == "star":
+        return nx.star_graph(n)  # 0 is the switch
+    k = round((4 * n) ** (1 / 3))
+    tree = nx.Graph()
+    for pod in range(k):
+        for i in range(k // 2):
+            for j in range(k // 2):
+                tree.add_edge(("host", pod, i, j), ("edge", pod, i))
+                tree.add_edge(("edge", pod, i), ("upper", pod, j))
+                tree.add_edge(("upper", pod, i), ("core", i, j))
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("way", "make", "n"),
+    [
+        ("ring", topology.ring, 9),
+        ("torus", topology.torus, 36),
+        ("star", topology.star, 12),
+        ("fat tree", topology.fat_tree, 16),
+        ("fat tree", topology.fat_tree, 128),
+    ],
+)
+def test_topologies_are_what_a_graph_says(way: str, make: Callable[[int], topology.Topology], n: int) -> None:
+    made, drawn = make(n), graph(way, n)
+    assert made.links == drawn.number_of_edges()
+    assert made.hops == nx.diameter(drawn)
+
+
+@pytest.mark.parametrize(("way", "make", "n"), [("ring", topology.ring, 8), ("torus", topology.torus, 16)])
+def test_the_bisection_is_the_smallest_cut_in_halves(
+    way: str, make: Callable[[int], topology.Topology], n: int
+) -> None:
+    drawn = graph(way, n)
+    halves = ({0, *others} for others in combinations(range(1, n), n // 2 - 1))
+    assert make(n).bisection == min(nx.cut_size(drawn, half) for half in halves)
+
+
+def test_the_middle_of_a_fat_tree_carries_half_of_the_hosts() -> None:
+    drawn = graph("fat tree", 16)
+    nx.set_edge_attributes(drawn, 1, "capacity")
+    for node in [node for node in drawn if node[0] == "host"]:
+        drawn.add_edge("left" if node[1] < 2 else "right", node, capacity=1)
+    assert topology.fat_tree(16).bisection == nx.maximum_flow_value(drawn, "left", "right")
+
+
+@pytest.mark.parametrize(("make", "n"), [(topology.torus, 20), (topology.torus, 4), (topology.fat_tree, 17)])
+def test_impossible_topologies_are_refused(make: Callable[[int], topology.Topology], n: int) -> None:
+    with pytest.raises(ValueError, match=f"got {n}"):
+        make(n)
+
+
+def test_iperf3_that_fails_at_a_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> str:
+        raise Unknown("iperf3: address in use")
+
+    monkeypatch.setattr(reference_tools, "iperf3_server", fails)
+    answer = reference_tools._iperf3_end(1, 10)
+    assert answer == "iperf3: address in use"
+    link = SimpleNamespace(run=lambda fn, amount: [1e8, answer])
+    monkeypatch.setattr(reference_tools.shutil, "which", lambda _: "/usr/bin/iperf3")
+    with pytest.raises(Unknown, match="host 1: iperf3: address in use"):
+        reference_tools.iperf3_over(link, 10)  # type: ignore[arg-type]
+
+
+def test_without_iperf3_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference_tools.shutil, "which", lambda _: None)
+    with pytest.raises(Unknown, match="iperf3 is not installed"):
+        reference_tools.iperf3(10)
+
+
+def test_a_tool_that_does_not_end_is_unknown() -> None:
+    with pytest.raises(Unknown, match=r"did not end in 0\.1 s"):
+        reference_tools.output(["sleep", "5"], timeout=0.1)
+
+
+def test_iperf3_says_what_was_received_or_why_not() -> None:
+    said = {"end": {"sum_sent": {"bits_per_second": 9e8}, "sum_received": {"bits_per_second": 8e8}}}
+    assert reference_tools.iperf3_received(json.dumps(said)) == 1e8
+    with pytest.raises(Unknown, match="unable to connect to server"):
+        reference_tools.iperf3_received(json.dumps({"end": {}, "error": "unable to connect to server"}))

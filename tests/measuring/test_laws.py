@@ -1,0 +1,103 @@
+"""The laws: their known points and limits, and the experiments that stand beside them."""
+
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlperf.environment import places
+from dlperf.measuring import laws
+
+SHARE = st.floats(0, 1)
+WORKERS = st.integers(1, 10_000)
+
+
+@given(SHARE, WORKERS)
+def test_amdahl_is_the_time_of_one_over_the_time_of_many(s, n):
+    one, many = 1.0, s + (1 - s) / n
+    assert laws.amdahl(s, n) == pytest.approx(one / many)
+    assert 1 - 1e-9 <= laws.amdahl(s, n) <= n + 1e-6
+
+
+def test_amdahl_tends_to_the_inverse_of_the_serial_share():
+    assert laws.amdahl(0.05, 1e12) == pytest.approx(20)
+    assert laws.amdahl(0, 64) == 64
+    assert laws.amdahl(1, 64) == 1
+
+
+def test_gustafson_gives_the_number_in_his_paper():
+    # Sandia, 1988: 1024 processors, serial shares of 0.4 to 0.8 percent: scaled speedups of 1016 to 1020.
+    assert laws.gustafson(0.004, 1024) == pytest.approx(1020, abs=1)
+    assert laws.gustafson(0.008, 1024) == pytest.approx(1016, abs=1)
+
+
+@given(SHARE, WORKERS)
+def test_gustafson_is_amdahl_with_the_serial_share_of_the_grown_work(s, n):
+    grown = s + (1 - s) * n
+    assert laws.gustafson(s, n) == pytest.approx(laws.amdahl(s / grown, n))
+
+
+@given(st.integers(1, 200), st.integers(1, 64))
+def test_effective_workers_follow_the_fullest_core(n, cores):
+    dealt = [len(range(core, n, cores)) for core in range(cores)]
+    assert laws.effective_workers(n, cores, pinned=True) == pytest.approx(n / max(dealt))
+    assert laws.effective_workers(n, cores, pinned=True) <= laws.effective_workers(n, cores, pinned=False)
+    assert laws.effective_workers(n, cores, pinned=False) == min(n, cores)
+
+
+@given(st.integers(1, 64))
+def test_worker_counts_contain_the_cores_and_go_beyond(cores):
+    counts = laws.worker_counts(cores)
+    assert counts == sorted(set(counts))
+    assert {1, cores, cores + 1, 2 * cores} <= set(counts)
+
+
+def test_spin_is_the_generator_it_says():
+    x = 1
+    for _ in range(5):
+        x = (1103515245 * x + 12345) % 2**31
+    assert laws.spin(5) == x
+
+
+def test_little_counts_requests():
+    assert laws.little(rate=100, wait=0.05) == pytest.approx(5)
+
+
+def test_importing_laws_in_a_worker_does_not_import_pytorch():
+    code = "import sys, dlperf.measuring.laws; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin processes")
+def test_crew_pins_each_worker_to_one_core_in_rotation():
+    cores = places()[:2]
+    with laws.Crew(3, cores=2) as crew:
+        seats = [os.sched_getaffinity(process.pid) for process in crew.processes]
+    assert seats == [{cores[i % len(cores)]} for i in range(3)]
+    assert all(process.exitcode == 0 for process in crew.processes)
+
+
+def test_scaling_gives_each_worker_its_part(monkeypatch):
+    done = []
+
+    class Recorder:
+        def do(self, amounts):
+            done.append(list(amounts))
+
+    strong = laws.strong_scaling(Recorder(), [1, 4], serial=10, parallel=80, repeats=1)
+    assert done == [[10], [80], [10], [20, 20, 20, 20]]
+    done.clear()
+    laws.weak_scaling(Recorder(), [1, 4], serial=10, parallel=80, repeats=1)
+    assert done == [[10], [80], [10], [80, 80, 80, 80]]
+    assert {n: len(m.samples) for n, m in strong.items()} == {1: 1, 4: 1}
+
+
+def test_queue_seen_from_three_sides_obeys_little():
+    seen = laws.watch_queue(rate=200, service=2e-3, requests=100)
+    assert seen.wait >= 2e-3  # a request stays at least as long as it is served
+    assert 0 < seen.rate < 500  # one server of 2 ms cannot pass on more
+    assert math.isclose(seen.occupancy, laws.little(seen.rate, seen.wait), rel_tol=0.5)

@@ -1,0 +1,106 @@
+"""The gallery: its two sides must do the same work, and its instruments must see what happens."""
+
+import gc
+import time
+
+import pytest
+import torch
+
+from dlperf.measuring import pitfalls
+
+
+def test_clock_calls_keeps_one_time_for_every_call():
+    calls = []
+    times = pitfalls.clock_calls(lambda: calls.append(1), 7)
+    assert len(times) == len(calls) == 7
+    assert all(t > 0 for t in times)
+
+
+def test_clock_calls_sees_the_whole_call():
+    assert min(pitfalls.clock_calls(lambda: time.sleep(0.01), 3)) >= 0.01
+
+
+def test_product_multiplies():
+    work = pitfalls.product(8)
+    a, b = (c.cell_contents for c in work.__closure__[:2])
+    assert torch.allclose(work(), a @ b)
+
+
+def test_fresh_process_is_another_process_and_returns_values():
+    import os
+
+    assert pitfalls.in_fresh_process("p.os.getpid()") != os.getpid()
+    assert pitfalls.in_fresh_process("p.os.environ['SOME_SETTING']", SOME_SETTING="kept") == "kept"
+
+
+def test_fresh_process_that_fails_says_why():
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        pitfalls.in_fresh_process("1 / 0")
+
+
+def test_one_thread_setting_reaches_both_libraries():
+    threads = pitfalls.in_fresh_process("p.torch.get_num_threads()", **pitfalls.ONE_THREAD)
+    assert threads == 1
+
+
+def test_first_and_warm_split_the_runs():
+    first, warm = pitfalls.first_and_warm([[9, 5, 1, 1, 3], [8, 5, 2, 2, 2]], "cpu", warm_up=2)
+    assert first.samples == (9, 8)
+    assert warm.samples == (1, 2)
+
+
+def test_queue_works_in_order_and_wait_waits_for_all():
+    submit, wait = pitfalls.queue_and_wait("cpu")
+    done = []
+    for i in range(5):
+        submit(lambda i=i: (time.sleep(0.005), done.append(i)))
+    assert len(done) < 5  # 25 ms of work: submitting does not do it
+    wait()
+    assert done == [0, 1, 2, 3, 4]
+
+
+def test_stopped_early_samples_the_same_calls():
+    returned, finished = pitfalls.stopped_early("cpu", products=4, n=64, repeats=5)
+    assert len(returned.samples) == len(finished.samples) == 5
+    assert all(r < f for r, f in zip(returned.samples, finished.samples, strict=True))
+
+
+def test_clock_in_turn_alternates():
+    order = []
+    times = pitfalls.clock_in_turn({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 3)
+    assert order == ["a", "b"] * 4  # one unclocked call each, then three in turn
+    assert {name: len(t) for name, t in times.items()} == {"a": 3, "b": 3}
+
+
+def test_libraries_and_precisions_covers_every_combination():
+    times = pitfalls.libraries_and_precisions(n=8, repeats=2)
+    expected = {f"{lib}.{bits}.{do}" for lib in ("numpy", "torch") for bits in (64, 32) for do in ("draw", "multiply")}
+    assert set(times) == expected | {"numpy.64.legacy"}
+
+
+def test_allocation_sides_are_named_and_sampled_alike():
+    sides = pitfalls.with_and_without_allocation(100, repeats=3)
+    assert {name: len(m.samples) for name, m in sides.items()} == {"new": 3, "kept": 3}
+
+
+def test_make_garbage_marks_collections_and_removes_its_watch():
+    before = list(gc.callbacks)
+    times, swept = pitfalls.make_garbage(calls=200, per_call=200)
+    assert len(times) == len(swept) == 200
+    assert any(swept)
+    assert not all(swept)
+    assert gc.callbacks == before
+
+
+def test_make_garbage_marks_nothing_without_a_collector():
+    gc.disable()
+    try:
+        assert not any(pitfalls.make_garbage(calls=50, per_call=200)[1])
+    finally:
+        gc.enable()
+
+
+def test_page_faults_sees_memory_that_is_touched_for_the_first_time():
+    kept = torch.ones(2**24)
+    assert pitfalls.page_faults(lambda: kept.add_(1)) < 16
+    assert pitfalls.page_faults(lambda: torch.ones(2**24)) >= 16  # 64 MiB: 32 pages even of the largest common size

@@ -1,0 +1,147 @@
+"""The program of independent branches: all schedulers compute the same, and a trace tells who ran when."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlperf.asynchrony.engine import Engine
+from dlperf.parallel import automatic
+from dlperf.parallel.automatic import program, runs, xla
+
+SPANS = st.lists(
+    st.builds(
+        lambda thread, start, length: program.Span("op", str(thread), 0, start, start + length),
+        st.integers(0, 3),
+        st.integers(0, 20),
+        st.integers(0, 6),
+    ),
+    max_size=12,
+)
+
+
+@given(SPANS)
+def test_overlapped_counts_the_seconds_of_more_than_one_operation(trace: list[program.Span]) -> None:
+    running = [{s.thread for s in trace if s.start <= t < s.end} for t in range(30)]
+    assert automatic.overlapped(trace) == sum(len(threads) > 1 for threads in running)
+
+
+@dataclass
+class Event:
+    """What `spans` reads of an event of PyTorch's profiler."""
+
+    name: str
+    thread: int
+    time_range: SimpleNamespace
+    cpu_parent: Event | None = None
+
+
+def event(name: str, thread: int, start: float, end: float, parent: Event | None = None) -> Event:
+    return Event(name, thread, SimpleNamespace(start=start, end=end), parent)
+
+
+def test_a_trace_of_two_threads_shows_all_that_overlaps() -> None:
+    both = [event("aten::sort", thread, i, i + 1) for thread in (1, 2) for i in range(program.STEPS)]
+    assert automatic.share(runs.spans(both)) == 1
+    later = [event(e.name, e.thread, e.time_range.start + program.STEPS * (e.thread - 1), 0) for e in both]
+    for e in later:
+        e.time_range.end = e.time_range.start + 1
+    found = runs.spans(later)
+    assert automatic.share(found) == 0
+    assert [s.branch for s in found] == [0] * program.STEPS + [1] * program.STEPS
+
+
+def test_what_an_operator_calls_is_part_of_it() -> None:
+    call = event("Call", 1, 0, 9)
+    sort = event("aten::sort", 1, 2, 8, call)
+    parts = [call, event("graph_0_cpp_fused_add_0", 1, 0, 1, call), sort, event("aten::copy_", 1, 3, 4, sort)]
+    assert [s.name for s in runs.spans(parts)] == ["graph_0_cpp_fused_add_0", "aten::sort"]
+
+
+def test_the_profiler_sees_two_threads_at_once() -> None:
+    x, meet = torch.randn(1_000_000), threading.Barrier(2)
+
+    def sorts() -> None:
+        meet.wait()
+        for _ in range(5):
+            torch.sort(x)
+
+    with runs.profiler() as recorded:
+        helper = threading.Thread(target=sorts)
+        helper.start()
+        sorts()
+        helper.join()
+    trace = [s for s in runs.spans(recorded.events()) if s.name == "aten::sort"]
+    assert len({s.thread for s in trace}) == 2
+    assert automatic.overlapped(trace) > 0
+
+
+def expected(width: int) -> list[str]:
+    """Returns the digests that integer arithmetic gives."""
+    digests = []
+    for values in program.numbers(width):
+        x = values.numpy().astype(np.int64)
+        for _ in range(program.STEPS):
+            x = np.sort((509 * x + 7) % 2**14)
+        digests.append(program.digest(x.astype(np.float32)))
+    return digests
+
+
+def test_pytorch_runs_one_line_after_the_other() -> None:
+    threads = torch.get_num_threads()
+    seen = automatic.in_pytorch(repeats=1)
+    assert torch.get_num_threads() == threads
+    assert seen.digests == expected(2)
+    assert automatic.share(seen.trace) == 0
+    assert [s.branch for s in seen.trace if s.name == "aten::sort"] == [0] * program.STEPS + [1] * program.STEPS
+
+
+@pytest.mark.parametrize("devices", [["cpu:0"], ["cpu:0", "cpu:1"]])
+def test_the_engine_has_an_operation_for_each_step(devices: list[str]) -> None:
+    with Engine(devices) as engine:
+        seen = automatic.in_engine(engine, repeats=1)
+    assert seen.digests == expected(2)
+    assert len(seen.trace) == 2 * 2 * program.STEPS
+    if len(devices) == 1:
+        assert automatic.overlapped(seen.trace) == 0
+
+
+def test_the_ratio_is_to_all_branches_one_after_the_other() -> None:
+    m = program.Measurement
+    seen = program.Seen(m((1.0, 2.0)), m((2.0, 4.0)), m((2.0, 2.0), "1"), [], ["a", "b", "c", "d"])
+    assert seen.ratio.samples == (0.5, 0.5)
+
+
+@pytest.mark.skipif(find_spec("jax") is None, reason="needs JAX")
+@pytest.mark.parametrize("width", [2, 16])
+def test_xla_computes_the_same_and_its_trace_knows_the_branches(width: int) -> None:
+    seen = automatic.in_xla(width, repeats=1)
+    assert seen is not None
+    assert seen.digests == expected(width)
+    assert {s.branch for s in seen.trace} == set(range(width))
+    assert sum(s.name.startswith("sort") for s in seen.trace) >= width * program.STEPS
+
+
+def test_without_jax_xla_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xla, "find_spec", lambda name: None)
+    assert automatic.in_xla() is None
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('jaxlib is too old')", "numpy = profiler = None"])
+def test_without_a_jax_that_can_be_used_xla_is_not_run(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jax.py").write_text(fault)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(xla, "find_spec", lambda name: name)
+    assert automatic.in_xla() is None

@@ -1,0 +1,147 @@
+"""Two devices, and one operator on the whole device: the instruments of *Automatic parallelism*."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from dlperf.asynchrony.engine import Engine
+from dlperf.compilers import cuda_graphs
+from dlperf.parallel import concurrency, saturation
+from dlperf.parallel.concurrency import Load
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"),
+    [
+        (["cpu"], ["cpu:0", "cpu:1"]),
+        (["cuda:0"], ["cuda:0", "cpu"]),
+        (["cuda:0", "cuda:1", "cuda:2"], ["cuda:0", "cuda:1"]),
+    ],
+)
+def test_the_two_devices_of_any_machine(monkeypatch: pytest.MonkeyPatch, gpus: list[str], expected: list[str]) -> None:
+    monkeypatch.setattr(concurrency, "try_all_gpus", lambda: [torch.device(gpu) for gpu in gpus])
+    assert concurrency.two_devices() == expected
+
+
+def test_loads_run_on_their_devices_and_make_what_pytorch_makes() -> None:
+    with Engine(["cpu:0", "cpu:1"]) as engine:
+        x = torch.randn(8, 8)
+        todo = [Load(engine.array(x, device), number) for device, number in (("cpu:0", 3), ("cpu:1", 2))]
+        seconds, ops = concurrency.run(engine, todo)
+        assert [op.device for op in ops] == ["cpu:0"] * 3 + ["cpu:1"] * 2
+        assert concurrency.busy(ops, "cpu:0") < seconds
+        torch.testing.assert_close(torch.from_numpy(todo[0].enqueue().asnumpy()), x @ x)
+        assert concurrency.difference(engine, todo) < 1e-6
+
+
+def test_like_devices_get_like_loads() -> None:
+    with Engine(["cpu:0", "cpu:1"]) as engine:
+        first, second = concurrency.loads(engine, 0.001)
+    assert first.number == second.number
+    assert (first.x.device, second.x.device) == ("cpu:0", "cpu:1")
+
+
+def test_ideal_and_rest_are_shares() -> None:
+    with Engine(["cpu:0", "cpu:1"]) as engine:
+        todo = [Load(engine.array(torch.randn(64, 64), device), 3) for device in engine.devices]
+        found = concurrency.alone_and_together(engine, todo, repeats=3)
+    assert {k: (m.unit, len(m.samples)) for k, m in found.items()} == {
+        **dict.fromkeys(("cpu:0", "cpu:1", "together"), ("s", 3)),
+        **dict.fromkeys(("ideal", "stretch", "rest", "explained", "at once"), ("1", 3)),
+    }
+    assert all(0 <= share <= 1 for share in found["at once"].samples)
+    assert all(0.5 <= share < 1 for share in found["ideal"].samples)
+    assert all(0 <= share < 1 for share in found["rest"].samples)
+
+
+class Span(NamedTuple):
+    device: str
+    start: float
+    end: float
+
+
+def test_at_once_counts_what_all_devices_share() -> None:
+    a, b = [Span("a", 0, 2), Span("a", 3, 5)], [Span("b", 1, 4), Span("b", 4.5, 6)]
+    assert concurrency.at_once([*a, *b]) == pytest.approx(1 + 1 + 0.5)
+    assert concurrency.at_once([Span("a", 0, 1), Span("b", 1, 2)]) == 0
+    assert concurrency.at_once([*a, *b, Span("c", 1.5, 3.5)]) == pytest.approx(0.5 + 0.5)
+
+
+def test_products_and_batched_agree() -> None:
+    a, one_by_one = saturation.batch(8, 5)
+    batched = torch.empty_like(a)
+    saturation.products(a, one_by_one, rounds=2)
+    saturation.batched(a, batched)
+    torch.testing.assert_close(one_by_one, batched)
+    torch.testing.assert_close(one_by_one, torch.stack([x @ x for x in a]))
+
+
+@pytest.mark.parametrize("n", [16, 100, 1024, 4096])
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_workers_get_equal_shares(n: int, workers: int) -> None:
+    number, rounds = saturation.amount(n, workers, 0.01)
+    assert number % workers == 0
+    assert number >= workers
+    assert rounds >= 1
+
+
+def test_a_worker_does_what_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(saturation, "products", lambda a, out, rounds: asked.append((tuple(a.shape), rounds)))
+    near, far = multiprocessing.Pipe()
+    thread = threading.Thread(target=saturation._serve, args=(far, None))
+    thread.start()
+    start = time.perf_counter()
+    seconds = saturation.Workers([near]).products(4, 6, 2)
+    assert 0 <= seconds <= time.perf_counter() - start - saturation.LEAD
+    near.send(None)
+    thread.join()
+    assert asked == [((6, 4, 4), 2)]
+
+
+def test_the_four_ways_are_measured_and_threads_are_as_before() -> None:
+    before = torch.get_num_threads()
+    with saturation.workers(2) as crew:
+        found = saturation.against_workers(crew, 16, repeats=3, seconds=0.0005)
+        ran = saturation.spans(crew, 16, 8)
+    assert {name: len(m.samples) for name, m in found.items()} == dict.fromkeys(
+        ("in turn", "batched", "alone", "workers"), 3
+    )
+    assert len(saturation.split_cost(2, repeats=3, calls=2).samples) == 3
+    assert torch.get_num_threads() == before
+    assert {name: len(own) for name, own in ran.items()} == {"in turn": 8, "worker 1": 4, "worker 2": 4}
+    for own in ran.values():
+        moments = [moment for span in own for moment in span]
+        assert moments == sorted(moments)
+        assert moments[0] >= 0
+
+
+def test_the_gain_is_the_ratio_of_both_times() -> None:
+    split, alone, workers = 3e-6, 40e-6, 4
+    assert saturation.gain(split, alone, workers) == pytest.approx((split + alone / workers) / (alone / workers))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ([4, 2, 1], 10 ** (1 + 0.5)),  # 2 at 10, 1 at 100: halfway between on logarithmic axes
+        ([1, 1, 1], 1),
+        ([4, 3, 2], 100),
+        ([1, 4, 1], 10**1.75),
+        ([2, 1, 2], 10**0.5),  # what comes again at the end is noise
+    ],
+)
+def test_where_a_curve_falls_below(ratios: list[float], expected: float) -> None:
+    assert saturation.falls_below(2**0.5, [1, 10, 100], ratios) == pytest.approx(expected)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="streams need a GPU")
+def test_streams_of_a_gpu_are_measured() -> None:
+    found = saturation.against_streams("cuda", 64, cuda_graphs.capture, repeats=3)
+    assert found.keys() == {"in turn", "streams", "batched"}

@@ -1,0 +1,127 @@
+"""The pipeline, what it should take, and what it takes over a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlperf import network
+from dlperf.network import PAYLOAD, Network
+from dlperf.parallel import gradients
+from dlperf.parallel.overlap import Product, in_turn, over_link, pipeline, predict
+
+needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
+times = st.floats(1e-6, 10)
+
+
+def noted(run: Callable[..., None], chunks: int) -> list[str]:
+    notes: list[str] = []
+
+    def transfer(i: int, chunk: int) -> Callable[[], None]:
+        assert chunk == 10 * i
+        notes.append(f"send {i}")
+        return lambda: notes.append(f"sent {i}")
+
+    run(lambda i: (notes.append(f"compute {i}"), 10 * i)[1], transfer, chunks)
+    return notes
+
+
+def test_a_pipeline_sends_each_chunk_before_it_waits_for_any() -> None:
+    assert noted(pipeline, 2) == ["compute 0", "send 0", "compute 1", "send 1", "sent 0", "sent 1"]
+
+
+def test_in_turn_each_chunk_is_sent_before_the_next_is_computed() -> None:
+    assert noted(in_turn, 2) == ["compute 0", "send 0", "sent 0", "compute 1", "send 1", "sent 1"]
+
+
+def simulate(computing: float, sending: float, chunks: int) -> float:
+    """The same pipeline, chunk by chunk: one after another is computed, and sent when the link is free."""
+    ready = link = 0.0
+    for _ in range(chunks):
+        ready += computing / chunks
+        link = max(link, ready) + sending / chunks
+    return link
+
+
+@given(times, times, st.integers(1, 200))
+def test_the_formula_is_what_a_simulation_gives(computing: float, sending: float, chunks: int) -> None:
+    assert predict(computing, sending, chunks) == pytest.approx(simulate(computing, sending, chunks))
+
+
+@given(times, times, st.integers(1, 200))
+def test_the_prediction_keeps_the_bounds(computing: float, sending: float, chunks: int) -> None:
+    slack = 1 + 1e-9
+    assert max(computing, sending) <= predict(computing, sending, chunks) * slack
+    assert predict(computing, sending, chunks) <= (computing + sending) * slack
+
+
+def test_more_chunks_never_take_longer_without_overheads() -> None:
+    taken = [predict(1.0, 0.7, n) for n in range(1, 50)]
+    assert taken == sorted(taken, reverse=True)
+
+
+@given(st.lists(st.tuples(times, times), min_size=1, max_size=20))
+def test_messages_wait_for_their_gradient_and_for_the_link(pairs: list[tuple[float, float]]) -> None:
+    ready, seconds = sorted(r for r, _ in pairs), [s for _, s in pairs]
+    end = gradients.finish(ready, seconds)
+    assert end >= max(ready[-1] + seconds[-1], ready[0] + sum(seconds)) * (1 - 1e-9)
+    assert end <= (ready[-1] + sum(seconds)) * (1 + 1e-9)
+
+
+def test_a_bucket_is_ready_with_its_last_layer() -> None:
+    alone = gradients.Step(begin=10.0, ready=[11.0, 12.0, 13.0])
+    assert gradients.predict(alone, 6.0, [4, 8]) == 3 + 4  # the second bucket has layers 2 and 3, and two thirds
+    assert gradients.predict(alone, 6.0, [4, 4, 4]) == 1 + 2 + 2 + 2
+    assert gradients.predict(alone, 6.0, [4, 4, 4], at_the_end=True) == 3 + 6
+    assert gradients.predict(alone, 0.3, [4, 4, 4]) == pytest.approx(3.1)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Network]:
+    with Network(2) as made:
+        yield made
+
+
+@needs_namespaces
+@pytest.mark.parametrize("how", ["transfer", "in turn", "pipeline", "waited"])
+def test_every_chunk_is_sent_and_arrives_in_order(pair: Network, how: str) -> None:
+    seen = over_link(pair, Product(rows=512, inner=64, columns=256, chunks=4), how)
+    assert len(seen.sent) == len(seen.arrived) == 4
+    assert len(seen.computed) == (0 if how == "transfer" else 4)
+    assert all(sent < arrived for sent, arrived in zip(seen.sent, seen.arrived, strict=True))
+    assert seen.arrived == sorted(seen.arrived)
+    if how == "in turn":
+        begins = [start for start, _ in seen.computed[1:]]
+        assert all(arrived < begin for arrived, begin in zip(seen.arrived, begins, strict=False))
+
+
+@needs_namespaces
+def test_a_transfer_takes_at_least_what_the_link_needs(pair: Network) -> None:
+    work = Product(rows=2048, inner=8, columns=512)
+    assert over_link(pair, work, "transfer").seconds > 0.95 * work.bytes / PAYLOAD / pair.rate
+
+
+@needs_namespaces
+@pytest.mark.parametrize("how", ["at the end", "as ready", "DDP"])
+def test_gradients_are_those_of_the_whole_batch(pair: Network, how: str) -> None:
+    import torch
+
+    task = gradients.Task(layers=3, width=64, batch=16)
+    steps = pair.run(gradients.train, 2, task, how)
+    net = task.net()
+    net(torch.cat([task.data(0), task.data(1)])).square().mean().backward()
+    for step in steps:
+        torch.testing.assert_close(step.gradient, net[0].weight.grad, rtol=1e-4, atol=1e-9)
+        assert len(step.ready) == 3
+        assert sum(step.sizes) == 3 * 64 * 64 * 4
+        assert len(step.sent) == len(step.arrived) == len(step.sizes)
+
+
+@needs_namespaces
+def test_alone_each_host_has_its_own_gradient(pair: Network) -> None:
+    a, b = pair.run(gradients.train, 2, gradients.Task(layers=2, width=32, batch=8), "alone")
+    assert not a.gradient.equal(b.gradient)
+    assert not a.sent

@@ -1,0 +1,45 @@
+"""The disk under the folder for temporary files, and fio beside the probe."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dlperf.hardware import disks, reference_tools, storage
+from dlperf.hardware.probe import Probe, Unknown
+
+
+def leftovers() -> set[Path]:
+    return set(Path(disks.folder()).glob("dlperf-*"))
+
+
+@pytest.mark.parametrize("probe", storage.PROBES, ids=lambda probe: probe.name)
+def test_probes_answer_or_refuse_and_leave_nothing(probe: Probe) -> None:
+    before = leftovers()
+    try:
+        assert probe().median > 0
+    except Unknown as unknown:
+        pytest.skip(str(unknown))
+    finally:
+        assert leftovers() <= before
+
+
+def test_more_under_way_is_more_a_second_from_memory_too_or_not_much_less() -> None:
+    try:
+        with storage.scratch(2**24) as path:
+            one, many = (storage.rate(path, 2**12, depth, seconds=0.2).median for depth in (1, 16))
+    except Unknown as unknown:
+        pytest.skip(str(unknown))
+    assert many > 0.5 * one
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_and_the_probe_are_of_one_order() -> None:
+    try:
+        with storage.scratch(2**24) as path:
+            ours, theirs = storage.rate(path, 2**12, seconds=0.2).median, reference_tools.fio(path, 2**12)
+    except Unknown as unknown:
+        pytest.skip(str(unknown))
+    assert 0.2 < ours / theirs < 5

@@ -1,0 +1,27 @@
+"""Real tools: mbw copies beside us, perf counts or says that it may not."""
+
+import shutil
+from contextlib import suppress
+
+import pytest
+
+from dlperf.hardware import reference_tools, stream
+from dlperf.hardware.probe import Unknown
+
+
+@pytest.mark.skipif(shutil.which("mbw") is None, reason="mbw is not installed")
+def test_our_copies_are_of_the_speed_of_mbw():
+    for m in stream.against_mbw(rounds=3).values():
+        assert 0.2 < m.median < 5  # a wrong count of bytes would be a factor of 2 or 1.05; a wrong unit a thousand
+
+
+@pytest.mark.skipif(shutil.which("mbw") is None, reason="mbw is not installed")
+def test_mbw_runs_all_its_tests():
+    assert {name: len(rates) for name, rates in reference_tools.mbw(8, 2, (0, 1, 2)).items()} == dict.fromkeys(
+        ("loop", "memcpy", "block"), 2
+    )
+
+
+def test_perf_counts_or_refuses():
+    with suppress(Unknown):
+        assert reference_tools.counted("L1-dcache-load-misses", lambda: sum(range(1000)), seconds=0.1) >= 0
