@@ -24,9 +24,13 @@ def test_nothing_is_dropped_without_a_warm_up() -> None:
     assert interleave({"a": lambda: 1.0}, repeats=3, warm_up=0) == {"a": [1.0] * 3}
 
 
-def test_the_turn_in_which_time_runs_out_is_finished() -> None:
-    found = interleave({"slow": lambda: time.sleep(0.02), "quick": lambda: None}, 1000, max_seconds=0.05)
-    assert len(found["slow"]) == len(found["quick"]) < 20
+def test_the_turn_that_is_enough_is_finished_first() -> None:
+    told: list[tuple[int, float]] = []
+    sides = {"slow": lambda: time.sleep(0.01), "quick": lambda: None}
+    found = interleave(sides, 1000, enough=lambda *now: told.append(now) or len(told) == 3)
+    assert [len(side) for side in found.values()] == [3, 3]
+    assert [turns for turns, _ in told] == [1, 2, 3]
+    assert 0.01 <= told[0][1] < told[2][1]
 
 
 def test_no_turns_are_refused() -> None:

@@ -8,6 +8,7 @@ Every chapter uses the spine:
 ``counters``     what the operating system counts of this process
 ``measurement``  Measurement, the value that they return
 ``device``       try_gpu, try_all_gpus, synchronize
+``budget``       seconds_left, what the limit of a notebook's cell leaves
 ``environment``  what a measurement was taken on
 ``records``      record, which hands a value to the book
 ``plot``         figures in the book's look

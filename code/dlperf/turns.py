@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -43,13 +42,16 @@ def mark() -> str:
 
 
 def interleave(
-    sides: Mapping[K, Callable[[], T]], repeats: int, warm_up: int = 1, max_seconds: float = math.inf
+    sides: Mapping[K, Callable[[], T]],
+    repeats: int,
+    warm_up: int = 1,
+    enough: Callable[[int, float], bool] = lambda turns, seconds: False,
 ) -> dict[K, Turns[T]]:
     """Returns what each side answered in ``repeats`` turns, in each of which every side is called once.
 
     A change of clock frequency or a neighbour's load then falls on all sides, so that their ratio stays meaningful.
-    Answers of the first ``warm_up`` turns are dropped. Once ``max_seconds`` have passed, the turn in progress is the
-    last. Raises ValueError where there would be nothing to return.
+    Answers of the first ``warm_up`` turns are dropped. ``enough``, asked after each turn with their number and the
+    seconds so far, may end it early. Raises ValueError where there would be nothing to return.
     """
     if repeats < 1:
         raise ValueError(f"sides take at least one turn, got repeats={repeats}")
@@ -59,10 +61,10 @@ def interleave(
         for side in sides.values():
             side()
     start = time.perf_counter()
-    for _ in range(repeats):
+    for turn in range(1, repeats + 1):
         for name, side in sides.items():
             answers[name].append(side())
-        if time.perf_counter() - start > max_seconds:
+        if enough(turn, time.perf_counter() - start):
             break
     return answers
 
