@@ -77,6 +77,8 @@ class Source:
                 return here if isinstance(op, ast.Eq) else -here if isinstance(op, ast.NotEq) else EITHER
             case ast.Compare(ops=[ast.Lt()], comparators=[counted]):  # i < torch.cuda.device_count()
                 return self.condition(counted)
+            case ast.Call(func=ast.Name(id="has_cuda") | ast.Attribute(attr="has_cuda")):
+                return WITH
             case ast.Call(func=ast.Attribute(attr="startswith"), args=[ast.Constant(value="cuda")]):
                 return WITH
             case ast.Call(func=ast.Attribute(value=owner, attr="is_available" | "device_count")) if _last(owner) == "cuda":
@@ -157,18 +159,18 @@ class Walk:
         match statement:
             case ast.If(body=[*_, ast.Return() | ast.Raise() | ast.Continue()], orelse=[]):
                 return self.source.condition(statement.test) == WITHOUT
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-                return name in self.guards
+            case ast.Expr(value=call) | ast.Assign(value=call) | ast.Return(value=call) if isinstance(call, ast.Call):
+                return _last(call.func) in self.guards
         return False
 
 
 def _guards(source: Source) -> set[str]:
-    """Returns the functions that do nothing but raise without a GPU."""
+    """Returns the functions that begin by raising without a GPU."""
     found = set()
     for node in ast.walk(source.tree):
-        match node:
-            case ast.FunctionDef(body=[ast.If(body=[ast.Raise()], orelse=[]) as only]):
-                if source.condition(only.test) == WITHOUT:
+        if isinstance(node, ast.FunctionDef):
+            match [statement for statement in node.body if not _is_docstring(statement)]:
+                case [ast.If(body=[ast.Raise()], orelse=[]) as first, *_] if source.condition(first.test) == WITHOUT:
                     found.add(node.name)
     return found
 
@@ -186,10 +188,10 @@ def sources() -> list[Source]:
 def gpu_only(read: list[Source] | None = None) -> dict[str, list[int]]:
     """Returns the lines on which a GPU's statements begin, by the module's path; docstrings are none."""
     read = read or sources()
-    guards = {source.name: _guards(source) for source in read}
+    guards = {name for source in read for name in _guards(source)}
     functions: set[int] = set()
     while True:
-        walks = [Walk(source, guards[source.name], functions) for source in read]
+        walks = [Walk(source, guards, functions) for source in read]
         more = functions | _only_named_there(walks)
         if more == functions:
             break

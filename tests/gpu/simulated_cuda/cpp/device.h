@@ -53,8 +53,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryEvent(void*) const override { return true; }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override { delete static_cast<Clock*>(event); }
   bool queryStream(const Stream&) const override { return true; }
-  void synchronizeStream(const Stream& s) const override { synchronize_stream(index_of(s.device()), s.id()); }
-  void synchronizeDevice(const c10::DeviceIndex d) const override { synchronize_device(d); }
+  void synchronizeStream(const Stream& s) const override {
+    host_waits("stream");
+    synchronize_stream(index_of(s.device()), s.id());
+  }
+  void synchronizeDevice(const c10::DeviceIndex d) const override {
+    host_waits("device");
+    synchronize_device(d);
+  }
 };
 
 struct Generator final : c10::GeneratorImpl {  // a CPU's under another name: kernels are handed the one inside
