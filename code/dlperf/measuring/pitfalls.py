@@ -85,10 +85,9 @@ def first_and_warm(
 
     Calls up to number ``warm_up`` count as neither, except the first.
     """
-    env = environment(device)
-    first = Measurement(tuple(run[0] for run in runs), description="first call", environment=env)
-    warm = Measurement(tuple(median(run[warm_up:]) for run in runs), description="warm call", environment=env)
-    return first, warm
+    rows = [{"first call": run[0], "warm call": median(run[warm_up:])} for run in runs]  # one process each
+    both = columns(rows, {"first call": "s", "warm call": "s"}, environment(device))
+    return both["first call"], both["warm call"]
 
 
 def queue_and_wait(device: torch.device | str) -> tuple[Callable[[Callable[[], object]], object], Callable[[], object]]:

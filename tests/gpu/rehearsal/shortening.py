@@ -18,7 +18,8 @@ from typing import Any
 
 MOST: dict[str, float] = {
     **dict.fromkeys(("rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
-    **dict.fromkeys(("samples", "items"), 2),
+    "samples": 2,
+    "items": 5,
     **dict.fromkeys(("number", "requests"), 20),
     "repeats": 1,
     "n": 1000,

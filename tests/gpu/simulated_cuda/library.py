@@ -19,7 +19,7 @@ _SIGNATURES = {
     "sim_record": (_PLACE, _INT, _ID),
     "sim_tail": (_TIME, _INT, _ID),
     "sim_now": (_TIME,),
-    "sim_block": (None, _INT, _ID, _PLACE, _TIME),
+    "sim_block": (_INT, _INT, _ID, _PLACE, _TIME),
     "sim_wait": (_INT, _PLACE, _TIME),
     "sim_heard": (_INT, _PLACE),
     "sim_drop_event": (None, _PLACE),
@@ -73,8 +73,10 @@ def _text(name: str) -> str:
 
 
 def checked(refusal: int) -> None:
-    """Raises what CUDA or PyTorch would where the library refused to wait."""
+    """Raises what CUDA or PyTorch would where the library refused."""
     if refusal == 1:
         raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
     if refusal == 2:
         raise RuntimeError("called a synchronizing CUDA operation")
+    if refusal == 3:
+        raise RuntimeError("CUDA error: dependency created on uncaptured work in another stream")

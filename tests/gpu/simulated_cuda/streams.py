@@ -64,7 +64,7 @@ class EventBase:
 
     def wait(self, stream: Any) -> None:
         if self.clock:
-            library().sim_block(stream.device_index, stream.stream_id, self.clock, self.time)
+            checked(library().sim_block(stream.device_index, stream.stream_id, self.clock, self.time))
 
     def query(self) -> bool:
         if self.clock and self.time > library().sim_now():

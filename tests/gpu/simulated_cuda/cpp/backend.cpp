@@ -6,7 +6,7 @@
 using namespace sim;
 
 namespace {
-enum Answer { FINE = 0, CAPTURING = 1, WAITING = 2 };
+enum Answer { FINE = 0, CAPTURING = 1, WAITING = 2, UNCAPTURED = 3 };
 
 int may_wait() { return capturing ? CAPTURING : sync_mode == 2 ? WAITING : FINE; }
 
@@ -52,11 +52,19 @@ void sim_busy(int d, double seconds) {
 void* sim_record(int d, int64_t s) { return new Clock(moment_of(d, s)); }
 double sim_tail(int d, int64_t s) { Lock lock(mutex); return std::max(tail[d][s], now()); }
 double sim_now() { return now(); }
-void sim_block(int d, int64_t s, void* event, double moment) {
+int sim_block(int d, int64_t s, void* event, double moment) {
   Lock lock(mutex);
-  join(known[id(d, s)], *static_cast<Clock*>(event));
+  const auto& clock = *static_cast<Clock*>(event);
+  const int k = id(d, s);
+  if (capturing) {
+    auto it = clock.find(CAPTURE);
+    const bool of_this = it != clock.end() && it->second == capturing->serial;
+    if (!of_this && capturing->joined.count(k)) return UNCAPTURED;
+    if (of_this) capturing->joined.insert(k);
+  }
+  join(known[k], clock);
   tail[d][s] = std::max(tail[d][s], moment);
-  if (capturing) capturing->used.insert(id(d, s));
+  return FINE;
 }
 int sim_wait(void* event, double moment) {
   if (capturing) return CAPTURING;
@@ -66,7 +74,8 @@ int sim_wait(void* event, double moment) {
 }
 int sim_heard(void* event) {  // whether the host knows that this event has happened
   Lock lock(mutex);
-  for (auto& [stream, number] : *static_cast<Clock*>(event)) if (host[stream] < number) return 0;
+  for (auto& [stream, number] : *static_cast<Clock*>(event))
+    if (stream != CAPTURE && host[stream] < number) return 0;
   return 1;
 }
 void sim_drop_event(void* event) { delete static_cast<Clock*>(event); }
@@ -81,7 +90,8 @@ void sim_empty_cache(int d) { empty_cache(d); }
 
 // ---- graphs
 void* sim_capture_begin(int d, int64_t s) {
-  capturing = new Graph{id(d, s)};
+  static std::atomic<uint64_t> captured{0};
+  capturing = new Graph{id(d, s), ++captured};
   return capturing;
 }
 int sim_capture_end(void* graph) {  // returns how many streams were not joined

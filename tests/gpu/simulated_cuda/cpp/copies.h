@@ -53,9 +53,10 @@ inline void between(at::Tensor& self, const at::Tensor& source) {
   launch.writes(self);
   auto a = as_cpu(self), b = as_cpu(source);
   if (!too_large(a)) {
-    copy_now(a, b);
+    if (!capturing) copy_now(a, b);
     on_replay([a, b]() mutable { copy_now(a, b); });
   }
+  if (capturing) capturing->held.insert(capturing->held.end(), {self, source});
   launch.done(a.nbytes() / BANDWIDTH);
   Lock lock(mutex);
   if (from != to) {
@@ -76,8 +77,8 @@ inline void across_the_bus(at::Tensor& self, const at::Tensor& source, bool non_
   if (up) deliver(known[launch.access.stream]);  // the stream reads what arrived in it before
   auto a = up ? as_cpu(self) : self, b = up ? source : as_cpu(source);
   if (!too_large(a)) {
-    if (up || waits || capturing) copy_now(a, b);
-    else post(launch, a, b);
+    if (!capturing && (up || waits)) copy_now(a, b);
+    else if (!capturing) post(launch, a, b);
     on_replay([a, b]() mutable { copy_now(a, b); });
   }
   if (capturing) capturing->held.insert(capturing->held.end(), {self, source});

@@ -118,12 +118,18 @@ class Call {
 
   void compute(Launch& launch) {
     torch::jit::Stack arguments(stack_->begin() + begin_, stack_->end());
+    std::vector<at::Tensor> before;  // a capture only notes what is to be done: its kernels run to learn their shapes
+    if (capturing) for (auto& twin : twins_) before.push_back(twin.written ? twin.cpu.clone() : at::Tensor());
     op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
     for (auto& twin : twins_) if (twin.written) follow(twin.cuda, twin.cpu);
     auto fresh = results_to_cuda(&launch);
     launch.done();
     if (!capturing) return;
-    for (auto& twin : twins_) capturing->held.push_back(twin.cuda);
+    for (size_t i = 0; i < twins_.size(); ++i) {
+      capturing->held.push_back(twins_[i].cuda);
+      auto now_there = as_cpu(twins_[i].cuda);
+      if (before[i].defined() && before[i].sizes() == now_there.sizes()) copy_now(now_there, before[i]);
+    }
     on_replay([op = op_, arguments, fresh] {
       auto stack = arguments;
       op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);

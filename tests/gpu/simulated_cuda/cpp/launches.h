@@ -10,12 +10,17 @@ namespace sim {
 
 struct Graph {
   int origin;                                // the stream in which the capture began
+  uint64_t serial;
+  std::set<int> joined{origin};              // streams that capture: they waited for one that does
   std::vector<std::function<void()>> steps;  // what a replay does
   std::set<int> used;                        // streams that take part
   std::vector<at::Tensor> held;              // a graph's memory lives as long as it does
   std::map<Block*, Accesses> inside;         // who touched what within the capture
   std::map<Block*, bool> touched;            // and, seen from outside, whether it writes it
 };
+
+inline bool captures(int stream) { return capturing && capturing->joined.count(stream); }
+inline uint64_t capture_serial() { return capturing->serial; }
 
 // Notes an access among those before it; returns what it should have waited for, or an empty string.
 inline std::string note(Accesses& before, const Access& access, bool writes) {
@@ -66,7 +71,10 @@ struct Launch {
     access = {k, ++launched[k], op};
     known[k][k] = launched[k];
     counts[op]++;
-    if (capturing) capturing->used.insert(k);
+    if (!capturing) return;
+    TORCH_CHECK(capturing->joined.count(k), "CUDA error: ", op, " in ", name(k), " is no part of the capture, whose ",
+                "streams it did not wait for (simulated; CUDA would run it at once, and refuse to wait for it)");
+    capturing->used.insert(k);
   }
   void reads(const at::Tensor& t) { touches(t, false); }
   void writes(const at::Tensor& t) { touches(t, true); }

@@ -41,6 +41,7 @@ inline double now() {
 }
 
 using Clock = std::map<int, uint64_t>;
+constexpr int CAPTURE = -1;  // in an event's clock: the serial number of the capture to which it belongs
 
 inline void join(Clock& mine, const Clock& other) {
   for (auto& [stream, number] : other) mine[stream] = std::max(mine[stream], number);
@@ -116,11 +117,16 @@ inline void synchronize_device(int d) {
 }
 
 // ---- events
+bool captures(int stream);
+uint64_t capture_serial();
+
 inline Clock moment_of(int d, int64_t s) {
   Lock lock(mutex);
   const int k = id(d, s);
   Clock clock = known[k];
   clock[k] = launched[k];
+  clock.erase(CAPTURE);
+  if (captures(k)) clock[CAPTURE] = capture_serial();
   return clock;
 }
 
