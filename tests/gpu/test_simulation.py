@@ -160,7 +160,9 @@ assert y.unique().tolist() == [2], y
 """
     waits = "side.wait_stream(main)", "main.wait_stream(side)"
     assert not run(program.format(*waits))
-    assert "does not wait for" in run(program.format("pass", waits[1]))
+    assert "is no part of the capture" in run(program.format("pass", waits[1]))
+    inside = waits[0] + "\n    with torch.cuda.stream(side): x.sum()\n    x.mul_(2)"  # which does not wait for the side
+    assert "does not wait for" in run(program.format(inside, waits[1]))
     assert "unjoined work" in run(program.format(waits[0], "pass"))
 
 

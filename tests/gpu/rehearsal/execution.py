@@ -18,7 +18,7 @@ from rehearsal.loader import LINES, REACHED
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]
-LIMIT = 120
+LIMIT = 300
 """Seconds for one cell."""
 
 

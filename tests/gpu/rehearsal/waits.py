@@ -48,7 +48,9 @@ class _Delete(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if node.attr in WAITS and isinstance(node.ctx, ast.Load) and self._meets(node):
-            return ast.copy_location(ast.parse("lambda *_: None", mode="eval").body, node)
+            idle = ast.parse("(0, lambda *_: None)[1]", mode="eval").body
+            idle.value.elts[0] = node.value  # what it is a method of is still evaluated
+            return ast.copy_location(idle, node)
         return self.generic_visit(node)
 
 

@@ -41,6 +41,15 @@ inline void post(const Launch& launch, at::Tensor target, const at::Tensor& sour
   arrivals.push_back({launch.access.stream, launch.access.number, std::move(target), std::move(content)});
 }
 
+// Of what is too long to be copied, the beginning: what it holds may be asked for.
+inline void copy_a_little(const at::Tensor& to, const at::Tensor& from) {
+  const auto beginning = [&](const at::Tensor& t) {
+    return t.as_strided({std::min<int64_t>(to.numel(), 1000)}, {1}, t.storage_offset());
+  };
+  auto a = beginning(to);
+  copy_now(a, beginning(from));
+}
+
 inline bool too_large(const at::Tensor& t) { return MOST_ELEMENTS > 0 && double(t.numel()) > MOST_ELEMENTS; }
 
 // From one GPU to another PyTorch copies in the source's stream, which waits for the target's; then that waits for it.
@@ -55,6 +64,8 @@ inline void between(at::Tensor& self, const at::Tensor& source) {
   if (!too_large(a)) {
     if (!capturing) copy_now(a, b);
     on_replay([a, b]() mutable { copy_now(a, b); });
+  } else {
+    copy_a_little(a, b);
   }
   if (capturing) capturing->held.insert(capturing->held.end(), {self, source});
   launch.done(a.nbytes() / BANDWIDTH);
@@ -80,6 +91,8 @@ inline void across_the_bus(at::Tensor& self, const at::Tensor& source, bool non_
     if (!capturing && (up || waits)) copy_now(a, b);
     else if (!capturing) post(launch, a, b);
     on_replay([a, b]() mutable { copy_now(a, b); });
+  } else {
+    copy_a_little(a, b);
   }
   if (capturing) capturing->held.insert(capturing->held.end(), {self, source});
   launch.done(a.nbytes() / (BANDWIDTH / 80));
