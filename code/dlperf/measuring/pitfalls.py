@@ -85,9 +85,9 @@ def first_and_warm(
 
     Calls up to number ``warm_up`` count as neither, except the first.
     """
-    rows = [{"first call": run[0], "warm call": median(run[warm_up:])} for run in runs]  # one process each
-    both = columns(rows, {"first call": "s", "warm call": "s"}, environment(device))
-    return both["first call"], both["warm call"]
+    rows = [{"first call": run[0], "warm call": median(run[warm_up:])} for run in runs]
+    first, warm = columns(rows, {"first call": "s", "warm call": "s"}, environment(device)).values()
+    return first, warm
 
 
 def queue_and_wait(device: torch.device | str) -> tuple[Callable[[Callable[[], object]], object], Callable[[], object]]:

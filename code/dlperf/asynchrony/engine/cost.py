@@ -31,10 +31,11 @@ def enqueue_cost(repeats: int = 30, operations: int = 2000) -> dict[str, Measure
         submit(gate.wait)
         seconds = timeit(lambda: submit(nothing), number=operations)  # without the garbage collector's pauses
         gate.set()
-        return seconds / operations
+        return seconds
+
+    x, y, z = Variable(), Variable(), Variable()
 
     def engine() -> float:
-        x, y, z = Variable(), Variable(), Variable()
         with Scheduler(["cpu"]) as scheduler:
             return clock(lambda fn: scheduler.enqueue(fn, [x, y], [z]))
 
@@ -43,4 +44,4 @@ def enqueue_cost(repeats: int = 30, operations: int = 2000) -> dict[str, Measure
             return clock(pool.submit)
 
     taken, env = interleave({"engine": engine, "executor": executor}, repeats), environment()
-    return {name: times.measurement(float, "s", name, operations, env) for name, times in taken.items()}
+    return {name: times.per_call(name, operations, env) for name, times in taken.items()}
