@@ -81,7 +81,9 @@ class Source:
                 return WITH
             case ast.Call(func=ast.Attribute(attr="startswith"), args=[ast.Constant(value="cuda")]):
                 return WITH
-            case ast.Call(func=ast.Attribute(value=owner, attr="is_available" | "device_count")) if _last(owner) == "cuda":
+            case ast.Call(func=ast.Attribute(value=owner, attr="is_available" | "device_count")) if (
+                _last(owner) == "cuda"
+            ):
                 return WITH
             case ast.Call(func=ast.Name(id="range"), args=[argument]):
                 return self.condition(argument)

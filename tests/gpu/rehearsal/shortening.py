@@ -91,7 +91,9 @@ class Shorten(ast.NodeTransformer):
     def _loop(self, node: ast.For | ast.comprehension) -> None:
         match node:
             case (
-                ast.For(target=ast.Name(id="_"), iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most]))
+                ast.For(
+                    target=ast.Name(id="_"), iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most])
+                )
                 | ast.comprehension(
                     target=ast.Name(id="_"), iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most])
                 )
