@@ -123,7 +123,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class Walk:
-    """One look at a source: its statements, each with whether it is a GPU's, given the functions that are known to be."""
+    """One look at a source: each statement with whether it is a GPU's, given the functions known to be."""
 
     def __init__(self, source: Source, guards: set[str], functions: set[int]) -> None:
         self.source, self.guards, self.functions = source, guards, functions

@@ -19,7 +19,7 @@ def install(torch: ModuleType) -> None:
 
 
 def _compile(torch: ModuleType) -> None:
-    """Inductor makes code for the CPU as ever; for a simulated GPU, without Triton, the captured graph runs as it is."""
+    """Inductor makes code for the CPU as ever; for a simulated GPU, without Triton, the captured graph is run."""
     real = torch.compile
 
     def compile(
