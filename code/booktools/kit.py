@@ -86,7 +86,7 @@ def _page(book: Book, page: str, folder: Path, python: str) -> dict[str, Any]:
         "name": page,
         "seconds": expected_seconds(book, page),
         "imports": imports,
-        "needs": sorted(needs(imports, python)),
+        "needs": sorted(needs(imports, python) - set(IDLE)),
     }
 
 
