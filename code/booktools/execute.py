@@ -16,6 +16,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
+from booktools.keys import check_keys
 from booktools.notebook import (
     KEY,
     Execution,
@@ -132,6 +133,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     progress.done()
     _write(notebook, path)
     stamp(path)
+    check_keys(book, page, notebook, path)
 
 
 def _tail(error: CellExecutionError) -> str:

@@ -7,6 +7,7 @@ import time
 import timeit
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from dlperf.budget import seconds_left
 from dlperf.device import synchronize, try_all_gpus
 from dlperf.environment import environment
 from dlperf.measurement import WIDE_SPREAD, Measurement
+from dlperf.turns import interleave
 
 
 class SpreadWarning(UserWarning):
@@ -105,21 +107,19 @@ def compare(
     limit (`dlperf.budget`), a comparison takes about a tenth of what the cell has left, or five turns,
     but for these at most half of it. A `FewSamplesWarning` tells of fewer than five.
     """
-    samples: dict[str, list[float]] = {name: [] for name in functions}
     with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
         clocks = {name: _clock(fn, device) for name, fn in functions.items()}
-        start, left = time.perf_counter(), seconds_left()
-        for turn in range(1, repeats + 1):
-            for name, (timer, number) in clocks.items():
-                samples[name].append(timer.timeit(number) / number)
-            limit = min(max_seconds, left / (10 if turn >= FEW else 2))
-            if time.perf_counter() - start > limit:
-                break
-        if turn < min(FEW, repeats):
-            few = f"{', '.join(functions)}: {turn} samples each, their time of {limit:.3g} s was used up"
+        sides = {name: partial(timer.timeit, number) for name, (timer, number) in clocks.items()}
+        left = seconds_left()
+        limit = lambda turns: min(max_seconds, left / (10 if turns >= FEW else 2))
+        # choosing the size of a block has warmed up
+        blocks = interleave(sides, repeats, warm_up=0, enough=lambda turns, seconds: seconds > limit(turns))
+        turns = min(map(len, blocks.values()), default=0)
+        if turns < min(FEW, repeats):
+            few = f"{', '.join(functions)}: {turns} samples each, their time of {limit(turns):.3g} s was used up"
             warnings.warn(few, FewSamplesWarning, stacklevel=2)
         env = environment(device)
-    return {name: _checked(Measurement(tuple(samples[name]), "s", name, clocks[name][1], env)) for name in functions}
+    return {name: _checked(taken.per_call(name, clocks[name][1], env)) for name, taken in blocks.items()}
 
 
 def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Measurement:
