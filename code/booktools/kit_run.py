@@ -27,7 +27,7 @@ KIT = Path(__file__).resolve().parent
 KEY = "dlperf"
 """Where a notebook's metadata keep its fingerprint and machine, as in `booktools.notebook`."""
 SAVING = 10
-"""Seconds of a piece that are kept for stopping a kernel and writing what came out."""
+"""Seconds of a piece that are kept for stopping a kernel and writing what came out; a tenth of a short piece."""
 DONE, FAILED, CUT_OFF = "done", "failed", "cut off"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -112,7 +112,7 @@ class Piece:
         self.folders = list(dict.fromkeys([out, *resume]))
         self.machine = machine()
         self.log = Log(out / "log.txt", start)
-        self.deadline = start + 60 * minutes - SAVING
+        self.deadline = start + 60 * minutes - min(SAVING, 6 * minutes)
 
     def left(self) -> float:
         """Returns the seconds until this piece must end."""
@@ -182,7 +182,12 @@ class Piece:
         begun = time.monotonic()
         about = f", about {clock(page['seconds'])} elsewhere" if page["seconds"] else ""
         self.log(f"{page['name']}: {len(cells)} cells{about}")
-        state, number = self._cells(notebook, page["name"], cells)
+        try:
+            state, number = self._cells(notebook, page["name"], cells)
+        except RuntimeError as error:
+            raise SystemExit(
+                f"no kernel started: {error}. It is spoken to over the loopback interface: is that up?"
+            ) from None
         seconds, of = round(time.monotonic() - begun, 1), self.minutes if whole else 0.0
         run = {"state": state, "cell": number, "cells": len(cells), "seconds": seconds, "of": of}
         notebook.metadata[KEY]["run"] = run

@@ -76,7 +76,7 @@ def _whole(book: Book, path: Path, work: Path, page: str) -> Execution:
     try:
         notebook = nbformat.read(path, as_version=4)
         lines = cell_lines(notebook)
-        notebook.metadata[KEY]["fingerprint"], notebook.metadata[KEY]["machine"]
+        notebook.metadata[KEY]["fingerprint"], notebook.metadata[KEY]["machine"]["gpus"]
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise BookError(f"{path}: no notebook of a kit ({type(error).__name__}: {reason}); {again}") from None
