@@ -100,13 +100,8 @@ def _of_several_machines(done: dict[str, Execution]) -> list[str]:
     """Returns what is wrong where not all pages were executed by machines of one kind; else nothing."""
     kinds: dict[str, list[str]] = {}
     for page, execution in done.items():
-        machine = execution.machine
-        parts = [
-            f"{machine.get('cores')} × {machine['cpu']}",
-            *machine.get("gpus", []),
-            f"torch {machine.get('torch')}",
-        ]
-        kinds.setdefault(", ".join(parts), []).append(page)
+        machine = execution.notebook.metadata[KEY]["machine"]
+        kinds.setdefault(", ".join([f"{machine['cores']} × {machine['cpu']}", *machine["gpus"]]), []).append(page)
     told = "; ".join(f"{', '.join(pages)} on {kind}" for kind, pages in kinds.items())
     return [f"executed on several machines: {told}; a record is of one"] if len(kinds) > 1 else []
 
