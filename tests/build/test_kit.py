@@ -156,7 +156,9 @@ def test_what_nobody_measured_is_named_and_what_a_record_has_is_borrowed(
     take_in(copy, "whole", done)
     notebook = nbformat.read(done / "tiny.ipynb", as_version=4)
     for cell in code_cells(notebook):
-        cell.outputs = [out for out in cell.outputs if out.metadata.get("scrapbook", {}).get("name") != "tiny.figure"]
+        cell.outputs = [
+            out for out in cell.outputs if out.get("metadata", {}).get("scrapbook", {}).get("name") != "tiny.figure"
+        ]
     nbformat.write(notebook, done / "tiny.ipynb")
     capsys.readouterr()
     take_in(copy, "bare", done)
