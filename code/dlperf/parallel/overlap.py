@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 
 from dlperf import spans
+from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
@@ -164,6 +165,7 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
     The copies run in a stream of their own, into pinned memory kept for them; an event per chunk says when it may
     be copied. All moments are of CUDA events.
     """
+    needs_cuda(device, "a copy in a stream of its own")
     x, w, y = work.operands(device)
     kept = torch.empty(y.shape, pin_memory=True)
     copies, tick = torch.cuda.Stream(device), partial(torch.cuda.Event, enable_timing=True)
