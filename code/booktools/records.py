@@ -86,7 +86,7 @@ class Machine:
         """Returns whether the machine has what a claim needs: cuda, compiler, linux, devices>=n, cores>=n."""
         environment = self.environment
         if need == "cuda":
-            return bool(environment.get("gpus"))
+            return bool(environment.get("gpus")) and environment.get("accelerator", "cuda") == "cuda"
         if need == "compiler":
             return bool(environment.get("compiler"))
         if need == "linux":

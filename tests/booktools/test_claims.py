@@ -65,6 +65,8 @@ def test_without_the_hardware_or_the_record_nothing_is_said() -> None:
     needy = Claim("p.gpu", ("p.a",), lambda r: True, needs=("cuda", "devices>=2"))
     assert judge(needy, machine({})).lacking == ("cuda", "devices>=2")
     assert judge(needy, machine({"p.a": 1.0}, gpus=["one", "two"])).outcome == HELD
+    apple = machine({"p.a": 1.0}, gpus=["Apple M5"], accelerator="mps")
+    assert judge(needy, apple).lacking == ("cuda", "devices>=2")
     assert judge(FASTER, machine({"p.b": 1.0})).lacking == ("p.a",)
     assert judge(FASTER, machine({"p.b": 1.0})).outcome == NOT_RUN
 
