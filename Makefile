@@ -48,7 +48,7 @@ bench-build: $(READY) ## measure how long the book takes to build
 	@$(BIN)/python -m booktools bench
 
 clean: ## remove what was built and executed; the environment stays
-	rm -rf _build notebooks
+	rm -rf _build build notebooks
 
 # The first Python on the path that the book supports; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
