@@ -15,11 +15,12 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import cache
+from importlib.util import find_spec
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from dlperf.environment import places
+from dlperf.environment import lacking, places
 
 GIGABIT = 125e6
 """The bytes per second of a link of 1 Gbit/s."""
@@ -31,14 +32,14 @@ INTERFACE = "eth0"
 
 
 class Unavailable(RuntimeError):
-    """This system makes no namespaces, and why."""
+    """There can be no network here, and why: the system makes no namespaces, or a package is lacking."""
 
 
 class Network(AbstractContextManager):
     """So many ``hosts`` at a switch, each by a full-duplex link of ``rate`` B/s; a context manager.
 
     Host ``i`` is a Python process with the address ``10.0.0.(i + 1)``. It computes with one thread; for this and the
-    threads that send it has its share of the cores. Raises `Unavailable` where the system makes no namespaces.
+    threads that send it has its share of the cores. Raises `Unavailable` where there can be none.
     """
 
     def __init__(self, hosts: int = 2, rate: float = GIGABIT) -> None:
@@ -49,6 +50,8 @@ class Network(AbstractContextManager):
         self.hosts, self.rate = hosts, rate
 
     def __enter__(self) -> Network:
+        if not _installed("pyroute2"):
+            raise Unavailable(lacking("pyroute2"))
         pairs = [Pipe() for _ in range(self.hosts)]
         self.pipes = [near for near, _ in pairs]
         handed = [far.fileno() for _, far in pairs]
@@ -61,7 +64,9 @@ class Network(AbstractContextManager):
                 pipe.recv_bytes()  # it is up
             except EOFError:
                 why = self._close()
-                raise Unavailable(f"host {i} of {self.hosts} did not start: {why}") from None
+                raise Unavailable(
+                    f"this system makes no network namespaces: host {i} of {self.hosts} did not start: {why}"
+                ) from None
         return self
 
     def run(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
@@ -96,6 +101,14 @@ class Network(AbstractContextManager):
 
     def __exit__(self, *_: object) -> None:
         self._close()
+
+
+def _installed(package: str) -> bool:
+    """Returns whether a package can be imported, without importing it: only the hosts need it."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 def _start(options: list[str], arguments: list[str], handed: list[int]) -> subprocess.Popen[str]:

@@ -228,7 +228,7 @@ def over_ten_gigabit() -> Measurement:
         with network.Network(2, 10 * network.GIGABIT) as link, over(link) as trips:
             return by_size(trips, [4096])[0]
     except network.Unavailable as why:
-        raise Unknown(f"this system makes no network namespaces: {why}") from None
+        raise Unknown(str(why)) from None
 
 
 PROBES = (round_trip, loopback_bandwidth, flag_to_core, over_ten_gigabit)

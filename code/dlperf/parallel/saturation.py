@@ -226,8 +226,9 @@ def against_streams(
 
         def spread() -> None:
             main = torch.cuda.current_stream()
+            begin = main.record_event()  # one for all: of PyTorch's 32 streams, one of ours may be main itself
             for i, stream in enumerate(side):
-                stream.wait_stream(main)
+                stream.wait_event(begin)
                 with torch.cuda.stream(stream):
                     products(a[i::streams], out[i::streams])
             for stream in side:  # only now, or each would wait for the one before
