@@ -12,7 +12,7 @@ from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}
-SPINE |= {"native", "network", "records", "plot"}
+SPINE |= {"native", "workers", "network", "records", "plot"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}

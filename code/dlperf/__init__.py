@@ -13,6 +13,7 @@ Every chapter uses the spine:
 ``records``      record, which hands a value to the book
 ``plot``         figures in the book's look
 ``native``       C++ from Python
+``workers``      crews of processes, pinned to a core each
 ``network``      hosts in network namespaces, joined by links of a known rate
 
 and imports what it teaches from a package of its own, or from those of chapters before it:

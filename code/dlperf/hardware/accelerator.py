@@ -60,7 +60,7 @@ def crossings(sizes: Sequence[int], device: torch.device, repeats: int = 9) -> d
             here = torch.zeros(size, dtype=torch.uint8, pin_memory=kind == "pinned")
             ways[f"to {kind}"] = partial(there.copy_, here)
             ways[f"from {kind}"] = partial(here.copy_, there)
-        found |= {(way, size): m for way, m in compare(ways, repeats=repeats, device=device).items()}
+        found |= {(way, size): m for way, m in compare(ways, repeats=repeats, max_seconds=5, device=device).items()}
     return found
 
 

@@ -9,7 +9,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, Protocol
@@ -85,8 +85,7 @@ def overlapped(operations: Iterable[Ran], first: str = "product", second: str = 
 
 def bounds(products: Measurement, copies: Measurement) -> tuple[Measurement, Measurement]:
     """Returns what both together take at least and at most, in seconds: the longer of the two, and their sum."""
-    longer = tuple(max(pair) for pair in products.pairs(copies))
-    return replace(products, samples=longer, description="longer"), products + copies
+    return products.larger(copies), products + copies
 
 
 def products_first(count: int) -> list[Step]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, process_time
 from typing import Any
 
@@ -50,7 +50,7 @@ class Seen:
     def ratio(self) -> Measurement:
         """All together over as many times one: 1 if they run one after the other, 0.5 if always two at once."""
         parts = tuple(len(self.digests) * s for s in self.alone.samples)
-        return self.together / Measurement(parts, "s", environment=self.alone.environment)
+        return self.together / replace(self.alone, samples=tuple(parts))
 
 
 def numbers(width: int = 2) -> list[torch.Tensor]:
@@ -119,7 +119,7 @@ def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
     zero = min((s.start for s in trace), default=0)
     for span in trace:
         color, row = COLORS[span.branch % len(COLORS)], threads.index(span.thread)
-        spans.bar(axes, row, [(span.start, span.end)], zero, 1e3, color)
+        spans.bar(axes, row, [(span.start, span.end)], color, zero)
     axes.set(yticks=range(len(threads)), yticklabels=[f"thread {i + 1}" for i in range(len(threads))], title=title)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
