@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from dlperf import spans
+from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
@@ -124,7 +125,8 @@ def over_link(network: Network, work: Product, how: Way | str) -> Trial:
 
     The two hosts share a clock. Raises ValueError for another way.
     """
-    seen, there = network.run(_host, work, Way(how))
+    way = Way(how)
+    seen, there = network.run(_host, work, way)
     return replace(seen, arrived=there.arrived)
 
 
@@ -175,6 +177,7 @@ def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
     be copied. All moments are of CUDA events.
     """
     how = Way(how)
+    needs_cuda(device, "a copy in a stream of its own")
     x, w, y = work.operands(device)
     kept = torch.empty(y.shape, pin_memory=True)
     copies, tick = torch.cuda.Stream(device), partial(torch.cuda.Event, enable_timing=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import Span
@@ -220,7 +220,7 @@ def against_streams(
     ``capture`` makes a CUDA graph of a function, so that launching is no part of it
     (`dlperf.compilers.cuda_graphs.capture`).
     """
-    with torch.cuda.device(device):
+    with torch.cuda.device(needs_cuda(device, "a graph over several streams")):
         a, out = batch(n, 32 * streams, device)
         side = [torch.cuda.Stream() for _ in range(streams)]
 
