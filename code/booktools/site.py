@@ -27,7 +27,7 @@ from sphinx.util import logging
 
 from booktools import lint, parity
 from booktools.book import Book, BookError
-from booktools.claims import Claim, all_claims
+from booktools.claims import Claim, all_claims, judge
 from booktools.execute import execute_stale
 from booktools.notebook import Execution, join, read_page
 from booktools.records import HERE, Machine, all_machines, borrow
@@ -121,6 +121,8 @@ def _begin(app: Sphinx, config: Config) -> None:
             raise BookError(f"{EDITION}={current.edition}: no such machine under records/; there are: {names}")
         for machine in current.machines:
             machine.records  # noqa: B018  Reading them all now finds a corrupt one before the build begins.
+            for claim in current.claims.values():
+                judge(claim, machine)  # A predicate that raises is found now, too.
     except BookError as error:
         stop(app, error)
     _log_stale(current)
@@ -177,6 +179,7 @@ class MarkStale(SphinxTransform):
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
+        from booktools.display import changes
         from booktools.render import page_catalogue
 
         done = state(self.env.app).shown(self.env.docname)
@@ -185,11 +188,9 @@ class MarkStale(SphinxTransform):
             return
         say = page_catalogue(self.config).translate
         text = say("This record is stale: it was measured before these changed.")
-        names = nodes.inline("", " " + ", ".join(done.stale), translate="no")
+        paragraph = nodes.paragraph("", text + " ", *changes(done.stale, say))
         title = nodes.title("", say("stale"))
-        section.insert(
-            1, nodes.admonition("", title, nodes.paragraph("", text, names), classes=["warning", "dl-stale-page"])
-        )
+        section.insert(1, nodes.admonition("", title, paragraph, classes=["warning", "dl-stale-page"]))
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import has_cuda, needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 Program = Callable[[], tuple[float, float]]
 """Runs once and returns two times in seconds: until its calls returned, and until it had waited for them."""
@@ -62,7 +64,7 @@ def blockers(engine: Any, n: int) -> dict[str, Program]:
 
 def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
     """Returns the programs of `blockers` on PyTorch's own queue, the current stream of a CUDA ``device``."""
-    x = torch.rand(n, n, device=device)
+    x = torch.rand(n, n, device=needs_cuda(device, "a queue that PyTorch waits for by itself"))
     stream = torch.cuda.current_stream(device)
     return {
         "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
@@ -73,19 +75,14 @@ def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
     }
 
 
-def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
+def returned_and_finished(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
     """Returns, for each program, when it returned and when it finished, in seconds, after one unclocked turn."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
-    for turn in range(repeats + 1):
-        for name, program in programs.items():
-            pair = program()
-            if turn:
-                times[name].append(pair)
-    env = environment()
+    times, env = interleave(programs, repeats), environment()
+    returned, finished = itemgetter(0), itemgetter(1)
     return {
         name: (
-            Measurement(tuple(pair[0] for pair in pairs), "s", "returned", environment=env),
-            Measurement(tuple(pair[1] for pair in pairs), "s", "finished", environment=env),
+            pairs.measurement(returned, "s", "returned", environment=env),
+            pairs.measurement(finished, "s", "finished", environment=env),
         )
         for name, pairs in times.items()
     }
@@ -107,7 +104,7 @@ def square_or_draw(n: int = 1000, rounds: int = 5, device: torch.device | str = 
         a = rng.standard_normal((n, n)).astype(f"float{bits}")
         programs[f"NumPy, {bits} bit"] = many(np.matmul, a, a)
         for name, where in {"": cpu, ", GPU": device}.items():
-            if name == "" or device.type == "cuda":
+            if name == "" or has_cuda(device):  # of the others, some know no 64 bit
                 x = torch.from_numpy(a).to(where)
                 programs[f"PyTorch, {bits} bit{name}"] = many(torch.matmul, x, x, where=where)
     programs["NumPy, draw, legacy"] = many(legacy.normal, 0, 1, (n, n))
@@ -146,7 +143,7 @@ def found_waiting(device: torch.device | str) -> dict[str, bool] | None:
 
     Source: torch.cuda.set_sync_debug_mode, which says itself that it does not see all.
     """
-    if torch.device(device).type != "cuda":
+    if not has_cuda(device):
         return None
     x = torch.randn(64, device=device)
     found = {}

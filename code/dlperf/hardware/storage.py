@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -26,6 +28,7 @@ from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 SIZE = 2**27
 """The bytes of the file that is read and written."""
@@ -36,8 +39,13 @@ ENOUGH = 20
 PATIENCE = 2.0
 """The seconds in which they should be done."""
 
-CACHES = ("passed by", "empty", "full")
-"""What the page cache can be when a file is read."""
+
+class PageCache(StrEnum):
+    """What the page cache can be when a file is read: passed by, empty at first, or full of the file."""
+
+    PASSED_BY = "passed by"
+    EMPTY = "empty"
+    FULL = "full"
 
 
 @contextmanager
@@ -66,8 +74,8 @@ def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
-    """Yields a descriptor of a file with the page cache ``passed by``, ``empty`` at first, or ``full`` of the file.
+def opened(path: Path, cache: PageCache = PageCache.PASSED_BY) -> Iterator[int]:
+    """Yields a descriptor of a file with this `PageCache`.
 
     Raises `Unknown` where the system or the file system cannot pass it by. macOS cannot: with F_NOCACHE it still reads
     what is cached, and its fsync returns before the disk has kept anything.
@@ -75,11 +83,11 @@ def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
     if not hasattr(os, "O_DIRECT"):
         raise Unknown("this system cannot read past the page cache: it has no O_DIRECT")
     try:
-        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache == "passed by" else 0))
+        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache is PageCache.PASSED_BY else 0))
     except OSError as error:
         raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
     try:
-        if cache == "full":
+        if cache is PageCache.FULL:
             while os.read(file, 2**22):
                 pass
         yield file
@@ -98,7 +106,7 @@ def rate(
     depth: int = 1,
     *,
     loop: Callable[..., None] = read,
-    cache: str = "passed by",
+    cache: PageCache = PageCache.PASSED_BY,
     in_order: bool = False,
     seconds: float = 0.1,
     samples: int = 5,
@@ -132,9 +140,9 @@ def rate(
             while stop[0] == 0 and not done[:, 0].all() and all(worker.is_alive() for worker in workers):
                 time.sleep(0.001)  # until all are compiled, started, and once around
             for _ in range(samples):
-                if cache == "empty":
+                if cache is PageCache.EMPTY:
                     forget(file)
-                rates.append(finished(done[:, 0], stop, seconds, count if cache == "empty" else 2**62))
+                rates.append(finished(done[:, 0], stop, seconds, count if cache is PageCache.EMPTY else 2**62))
         finally:
             failed = stop[0] == 2 or not done[:, 0].all()
             stop[0] = max(stop[0], 1)
@@ -145,10 +153,11 @@ def rate(
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
 
 
-def in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
+def rates_in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
     """Returns the rates of random reads of so many bytes, so many at once; a bad moment falls on all ``loads``."""
-    rounds = [[rate(path, n, depth, seconds=0.04, samples=1) for n, depth in loads] for _ in range(samples)]
-    return [replace(turns[0], samples=tuple(turn.samples[0] for turn in turns)) for turns in zip(*rounds, strict=True)]
+    sides = {load: partial(rate, path, *load, seconds=0.04, samples=1) for load in loads}
+    taken = interleave(sides, samples, warm_up=0)
+    return [replace(ms[0], samples=tuple(m.samples[0] for m in ms), turns=ms.mark) for ms in taken.values()]
 
 
 def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
