@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +11,8 @@ from booktools.book import Book
 from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
 from tests.conftest import ROOT
 
-SPINE = {"timing", "measurement", "device", "environment", "native", "workers", "network", "records", "plot"}
+SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}
+SPINE |= {"native", "workers", "network", "records", "plot"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}
@@ -96,34 +95,3 @@ def test_a_page_that_imports_one_module_does_not_reach_its_neighbours(package: s
     """So that a module more for one chapter makes no record of another stale."""
     modules, _ = reached({f"dlperf.{package}"})
     assert modules.keys() == {"dlperf", f"dlperf.{package}"}
-
-
-def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:
-    """Everything is imported in an interpreter that refuses all that only the build or the tests install.
-
-    But for `dlperf.hardware`, which says what it lacks and how to get it.
-    """
-    plain = [module for module in MODULES if of(module) != "hardware"]
-    code = f"""
-import importlib, importlib.abc, sys
-REFUSED = {{"IPython", "ipykernel", "nbformat", "nbclient", "sphinx", "myst_nb", "babel", "bs4", "yaml", "pytest"}}
-REFUSED |= {{"jax", "pyroute2", "numba", "psutil", "tqdm", "cramjam"}}  # experiments use them, where they are installed
-class Refuse(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in REFUSED:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Refuse())
-for name in {plain!r}:
-    importlib.import_module("dlperf." + name)
-try:
-    import dlperf.hardware
-except ImportError as error:
-    assert "dlperf[hardware]" in str(error), error
-else:
-    raise AssertionError("dlperf.hardware was imported without Numba")
-from dlperf.records import record
-record("page.key", 1.5)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == '{"page.key": "1.5"}'

@@ -10,7 +10,10 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``claims``      sentences as predicates over records
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
-``directives``  {machines}, {claim}, {claims}, {machine}, {given}
+``display``     what directives that show records share
+``quantities``  {machines}, {here}, {recorded}, {given}
+``verdicts``    {claim}, {claims}
+``environments`` {environments}, {machine}
 ``samples``     {samples}: a record drawn as its samples
 ``site``        one build for all languages, published whole or not at all
 ``look``        the theme: templates, style sheet, scripts
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the extension with Sphinx."""
-    from booktools import directives, look, render, samples, search, site
+    from booktools import environments, look, quantities, render, samples, search, site, verdicts
 
-    for part in (site, look, render, directives, samples, search):
+    for part in (site, look, render, quantities, verdicts, environments, samples, search):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

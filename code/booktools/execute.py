@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -15,6 +16,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
+from booktools.keys import check_keys
 from booktools.notebook import (
     KEY,
     Execution,
@@ -25,6 +27,7 @@ from booktools.notebook import (
     load_execution,
     read_page,
 )
+from dlperf.budget import VARIABLE
 from dlperf.environment import compiler, machine
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -114,7 +117,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     )
     source = book.relative(book.page(book.languages[0].code, page))
     try:
-        client.execute()
+        client.execute(env={**os.environ, VARIABLE: str(book.timeout)})
     except CellTimeoutError:
         raise BookError(
             f"{source}:{lines[index]}: this cell ran past its limit of {book.timeout} s (timeout in _config.yml)"
@@ -130,6 +133,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     progress.done()
     _write(notebook, path)
     stamp(path)
+    check_keys(book, page, notebook, path)
 
 
 def _tail(error: CellExecutionError) -> str:

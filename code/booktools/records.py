@@ -14,17 +14,13 @@ from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
 from booktools.execute import execution
+from booktools.keys import check_keys, stored
 from booktools.notebook import Execution, code_cells, load_execution
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX
 
 HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""
-
-
-def stored(output: NotebookNode) -> str:
-    """Returns the key under which an output is stored, or an empty string if it is not."""
-    return output.get("metadata", {}).get("scrapbook", {}).get("name", "")
 
 
 def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
@@ -90,7 +86,7 @@ class Machine:
         """Returns whether the machine has what a claim needs: cuda, compiler, linux, devices>=n, cores>=n."""
         environment = self.environment
         if need == "cuda":
-            return bool(environment.get("gpus"))
+            return bool(environment.get("gpus")) and environment.get("accelerator", "cuda") == "cuda"
         if need == "compiler":
             return bool(environment.get("compiler"))
         if need == "linux":
@@ -138,6 +134,8 @@ def recorded_machines(book: Book) -> list[Machine]:
     for folder in sorted(p for p in book.records.glob("*") if p.is_dir()):
         paths = {page: folder / f"{page}.ipynb" for page in book.pages}
         done = {page: load_execution(book, path, page) for page, path in paths.items() if path.is_file()}
+        for page, each in done.items():
+            check_keys(book, page, each.notebook, paths[page])
         machines.append(Machine(folder.name, done))
     return machines
 
@@ -145,7 +143,10 @@ def recorded_machines(book: Book) -> list[Machine]:
 def this_machine(book: Book) -> Machine:
     """Returns the machine that builds, with the executions that are at hand."""
     found = {page: execution(book, page) for page in book.pages}
-    return Machine(HERE, {page: done for page, done in found.items() if done})
+    done = {page: each for page, each in found.items() if each}
+    for page, each in done.items():
+        check_keys(book, page, each.notebook, book.notebooks / f"{page}.ipynb")
+    return Machine(HERE, done)
 
 
 def all_machines(book: Book, edition: str = HERE) -> list[Machine]:

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from booktools.directives import Recording, identifier
+from booktools.display import Recording, identifier
 from booktools.records import Machine
 from booktools.render import page_catalogue, report_missing
 from dlperf.measurement import Measurement, format_quantity

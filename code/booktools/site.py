@@ -27,7 +27,7 @@ from sphinx.util import logging
 
 from booktools import lint, parity
 from booktools.book import Book, BookError
-from booktools.claims import Claim, all_claims
+from booktools.claims import Claim, all_claims, judge
 from booktools.execute import execute_stale
 from booktools.notebook import Execution, join, read_page
 from booktools.records import HERE, Machine, all_machines, borrow
@@ -121,6 +121,8 @@ def _begin(app: Sphinx, config: Config) -> None:
             raise BookError(f"{EDITION}={current.edition}: no such machine under records/; there are: {names}")
         for machine in current.machines:
             machine.records  # noqa: B018  Reading them all now finds a corrupt one before the build begins.
+            for claim in current.claims.values():
+                judge(claim, machine)  # A predicate that raises is found now, too.
     except BookError as error:
         stop(app, error)
     _log_stale(current)

@@ -45,14 +45,17 @@ def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int 
     return plt.subplots(rows, columns, figsize=(width, height), **options)
 
 
-def points(axes: Any, x: Sequence[float], measurements: Sequence[Measurement], **options: Any) -> None:
+def points(
+    axes: Any, x: Sequence[float], measurements: Sequence[Measurement], scale: float = 1.0, **options: Any
+) -> None:
     """Draws the median of each measurement at its ``x``, with a bar over its interquartile range.
 
+    The axis counts in a unit of which the measurements' has ``scale``: 1e3 for ms where they are in s.
     ``options`` go to matplotlib's ``errorbar``, such as ``label`` and ``color``.
     """
-    medians = [m.median for m in measurements]
-    below = [m.median - m.quartiles[0] for m in measurements]
-    above = [m.quartiles[1] - m.median for m in measurements]
+    medians = [scale * m.median for m in measurements]
+    below = [scale * (m.median - m.quartiles[0]) for m in measurements]
+    above = [scale * (m.quartiles[1] - m.median) for m in measurements]
     axes.errorbar(x, medians, yerr=(below, above), **{"fmt": "o", "markersize": 5, "elinewidth": 1.5, **options})
 
 

@@ -13,9 +13,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlperf import counters
 from dlperf.asynchrony.engine import Engine
 from dlperf.measurement import Measurement
 from dlperf.parallel import compute_and_copy
+from dlperf.turns import interleave
 
 
 @dataclass
@@ -45,7 +47,8 @@ def test_overlapped_counts_the_seconds_in_which_both_run(ops: list[Op]) -> None:
 
 
 def test_bounds_are_taken_pair_by_pair() -> None:
-    low, high = compute_and_copy.bounds(Measurement((1.0, 5.0)), Measurement((3.0, 2.0)))
+    products, copies = (Measurement(seconds, turns="t") for seconds in ((1.0, 5.0), (3.0, 2.0)))
+    low, high = compute_and_copy.bounds(products, copies)
     assert (low.samples, high.samples) == ((3.0, 5.0), (4.0, 7.0))
 
 
@@ -56,13 +59,13 @@ def test_only_the_published_runs_in_pytorch_are_below_their_bound() -> None:
 
 
 def test_both_orders_have_the_same_steps_and_copy_what_is_computed() -> None:
-    orders = compute_and_copy.products_first(4), compute_and_copy.in_turn(4)
+    orders = compute_and_copy.products_first(4), compute_and_copy.each_then_its_copy(4)
     assert sorted(orders[0]) == sorted(orders[1])
     assert all(steps.index(("product", i)) < steps.index(("copy", i)) for steps in orders for i in range(4))
 
 
 @pytest.mark.parametrize("queues", [1, 2])
-@pytest.mark.parametrize("order", [compute_and_copy.products_first, compute_and_copy.in_turn])
+@pytest.mark.parametrize("order", [compute_and_copy.products_first, compute_and_copy.each_then_its_copy])
 @pytest.mark.parametrize("place", ["copy_new", "copy_kept"])
 def test_copies_are_right_and_follow_their_products(queues: int, order: object, place: str) -> None:
     results = compute_and_copy.Results(count=5, n=70, depth=3)
@@ -96,9 +99,9 @@ def test_new_memory_comes_in_small_pages_even_when_huge_ones_are_asked_for() -> 
     with compute_and_copy.small_pages(), mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         with contextlib.suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
-        before = compute_and_copy._pages()
+        before = counters.pages()
         memory[::page] = bytes(size // page)
-        assert compute_and_copy._pages() - before > size // page / 2
+        assert counters.pages() - before > size // page / 2
     assert ctypes.CDLL(None).prctl(42, 0, 0, 0, 0) == 0  # PR_GET_THP_DISABLE
 
 
@@ -109,7 +112,7 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
         calls.append(name)
         return compute_and_copy.Trial(len(calls), 7, ())
 
-    trials = compute_and_copy.alternate({name: lambda name=name: variant(name) for name in "ab"}, 2)  # type: ignore[misc]
+    trials = interleave({name: lambda name=name: variant(name) for name in "ab"}, 2)
     assert "".join(calls) == "ababab"
     assert compute_and_copy.measured(trials["b"]).samples == (4.0, 6.0)
     assert compute_and_copy.measured(trials["a"], "pages").unit == "1"
@@ -121,7 +124,7 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
 @pytest.mark.parametrize("streams", [1, 2])
 def test_a_gpu_overlaps_only_with_a_second_stream(streams: int) -> None:
     results = compute_and_copy.Results(6, 2000, 2000, "cuda")
-    for steps in (compute_and_copy.products_first(6), compute_and_copy.in_turn(6)):
+    for steps in (compute_and_copy.products_first(6), compute_and_copy.each_then_its_copy(6)):
         trial = compute_and_copy.run_on_gpu(results, steps, results.copy_kept, streams)
         assert (trial.overlap > 0) == (streams == 2)
         for copy, product in zip(results.copies, results.products, strict=True):

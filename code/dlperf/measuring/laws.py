@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave, seconds
 from dlperf.workers import Workers
 
 Times = dict[int, Measurement]
@@ -96,16 +98,14 @@ def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, 
 
 
 def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable[[int], int], repeats: int) -> Times:
-    samples: dict[int, list[float]] = {n: [] for n in counts}
-    for _ in range(repeats):
-        for n, times in samples.items():
-            start = time.perf_counter()
-            crew.do([serial])
-            crew.do([share(n)] * n)
-            times.append(time.perf_counter() - start)
+    def work(n: int) -> None:
+        crew.do([serial])
+        crew.do([share(n)] * n)
+
+    taken = interleave({n: seconds(partial(work, n)) for n in counts}, repeats, warm_up=0)
     env = environment("cpu")
-    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in samples}
-    return {n: Measurement(tuple(times), "s", str(n), environment=told[n]) for n, times in samples.items()}
+    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in taken}
+    return {n: times.measurement(float, "s", str(n), environment=told[n]) for n, times in taken.items()}
 
 
 @dataclass(frozen=True)

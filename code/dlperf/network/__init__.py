@@ -33,6 +33,7 @@ from multiprocessing.reduction import send_handle
 from threading import Lock
 from typing import Any
 
+from dlperf.environment import lacking
 from dlperf.network import delay as line
 from dlperf.network.switch import INTERFACE, Plan, address
 from dlperf.workers import exchange, name_of
@@ -53,7 +54,7 @@ LONGEST = 10.0
 
 
 class Unavailable(RuntimeError):
-    """This system cannot have such a network, and why."""
+    """There can be no such network here, and why: the system does not make what it needs, or a package is lacking."""
 
 
 class Network(AbstractContextManager):
@@ -118,7 +119,8 @@ class Network(AbstractContextManager):
             pipe.recv_bytes()
         except (EOFError, ConnectionResetError):
             self._switch.wait()  # it may still be saying why
-            raise Unavailable(f"host {rank} of {self.hosts} did not start: {self._last_words()}") from None
+            why = f"host {rank} of {self.hosts} did not start: {self._last_words()}"
+            raise Unavailable(f"this system makes no network namespaces: {why}") from None
 
     def run(self, fn: Callable[..., Any], *args: Any, timeout: float | None = None) -> list[Any]:
         """Returns ``fn(rank, *args)`` of every host, in order; all begin at once.
@@ -206,10 +208,18 @@ def _check(*, delayed: bool) -> None:
     """Raises `Unavailable` where something is missing, and says how to get it."""
     if shutil.which("unshare") is None or not hasattr(os, "pidfd_open"):
         raise Unavailable("there is no command unshare, which is part of util-linux: this needs Linux")
-    if find_spec("pyroute2") is None:
-        raise Unavailable("pyroute2 is not installed: pip install pyroute2")
+    if not _installed("pyroute2"):
+        raise Unavailable(lacking("pyroute2"))
     if delayed and not os.access(line.TUN, os.R_OK | os.W_OK):
         raise Unavailable(f"links with a delay need {line.TUN}, which this process may not open, or which is not there")
+
+
+def _installed(package: str) -> bool:
+    """Returns whether a package can be imported, without importing it: only the switch and the hosts need it."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 @cache

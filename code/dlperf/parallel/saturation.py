@@ -6,6 +6,7 @@ The chapter *Automatic parallelism* tells the story.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from time import perf_counter, sleep
 from typing import Any
@@ -16,13 +17,13 @@ import torch
 from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.spans import Span
+from dlperf.turns import interleave
 from dlperf.workers import Workers, one_core_each, soon, wait_until
 
 Program = Callable[[], float]
 """Runs once and returns the seconds that it took."""
 
-Span = tuple[float, float]
-"""When something began and ended, in seconds."""
 
 BYTES = 2**23
 """So much memory, in bytes, do the products of a batch take, unless there would be too few of them."""
@@ -124,16 +125,12 @@ def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
     return program
 
 
-def in_turn(
+def per_call(
     programs: Mapping[str, Program], calls: int, repeats: int, device: torch.device | str = "cpu"
 ) -> dict[str, Measurement]:
-    """Returns the seconds per call of programs of so many ``calls``, taken alternately; the first turn is left out."""
-    samples: dict[str, list[float]] = {name: [] for name in programs}
-    for _ in range(repeats + 1):
-        for name, program in programs.items():
-            samples[name].append(program() / calls)
-    env = environment(device)
-    return {name: Measurement(tuple(times[1:]), "s", name, calls, env) for name, times in samples.items()}
+    """Returns the seconds per call of programs of so many ``calls``, taken in turn."""
+    taken, env = interleave(programs, repeats), environment(device)
+    return {name: times.per_call(name, calls, env) for name, times in taken.items()}
 
 
 def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
@@ -151,7 +148,7 @@ def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02)
         "alone": clocked(lambda: products(a, out, rounds), 1),
         "workers": lambda: crew.products(n, number, rounds),  # last: an idle helper spins for a while
     }
-    found = in_turn(programs, number * rounds, repeats)
+    found = per_call(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
 
@@ -184,11 +181,11 @@ def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement
     """
     x, before = torch.ones(threads * 2**15), torch.get_num_threads()
     negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
-    found = in_turn({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
+    found = per_call({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
     torch.set_num_threads(before)
     split, whole = found[str(threads)], found["1"]
-    rest = [s - w / threads for s, w in zip(split.samples, whole.samples, strict=True)]
-    return Measurement(tuple(rest), "s", "split", calls, split.environment)
+    rest = tuple(s - w / threads for s, w in split.pairs(whole))
+    return replace(split, samples=rest, description="split")
 
 
 def gain(split: float, alone: float, workers: int) -> float:
@@ -244,4 +241,4 @@ def against_streams(
             synchronize(device)
 
         replays = {name: clocked(partial(replay, graph)) for name, graph in graphs.items()}
-        return in_turn(replays, len(a), repeats, device)
+        return per_call(replays, len(a), repeats, device)

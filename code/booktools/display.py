@@ -1,0 +1,102 @@
+"""What directives and roles share when they show records: machines, strings of the book's own, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.environment import BuildEnvironment
+
+from booktools import site
+from booktools.records import HERE, Machine
+from booktools.render import page_catalogue
+from dlperf.measurement import WIDE_SPREAD, Measurement, format_quantity
+
+Cell = str | Sequence[nodes.Node]
+
+
+def table(heads: Sequence[Cell], rows: Sequence[Sequence[Cell]], *classes: str) -> nodes.Element:
+    """Returns a table node in a box that scrolls on a narrow screen."""
+    group = nodes.tgroup(cols=len(heads))
+    group += [nodes.colspec(colwidth=1) for _ in heads]
+
+    def line(cells: Sequence[Cell]) -> nodes.row:
+        row = nodes.row()
+        for cell in cells:
+            content = [nodes.Text(cell)] if isinstance(cell, str) else list(cell)
+            row += nodes.entry("", nodes.paragraph("", "", *content))
+        return row
+
+    group += nodes.thead("", line(heads))
+    group += nodes.tbody("", *map(line, rows))
+    return nodes.container("", nodes.table("", group, classes=["dl-table"]), classes=["dl-table-box", *classes])
+
+
+def identifier(text: object) -> nodes.inline:
+    """Returns text that is a name of its own in every language."""
+    return nodes.inline("", str(text), classes=["dl-name"], translate="no")
+
+
+class Recording:
+    """What the directives share: machines, the page's language, and where they stand."""
+
+    if TYPE_CHECKING:  # Sphinx's own base classes have these.
+
+        @property
+        def config(self) -> Any: ...
+
+        @property
+        def env(self) -> BuildEnvironment: ...
+
+    @property
+    def machines(self) -> list[Machine]:
+        """Every machine of this edition; the one that builds, or whose edition this is, comes first."""
+        return site.state(self.env.app).machines
+
+    def say(self, text: str) -> str:
+        """Returns a string of the book's own in the page's language."""
+        return page_catalogue(self.config).translate(text)
+
+    def sign(self, sign: str) -> str:
+        """Returns a sign as the page's language sets it: full-width ones bring their own space."""
+        said = self.say(sign)
+        return said if said != sign else {":": ": ", "(@)": " (@)"}[sign]
+
+    def changes(self, names: Sequence[str]) -> nodes.inline:
+        """Returns what changed since a record or is lacking: identifiers, but for the word for a page's cells."""
+        return identifier(", ".join(self.say(name) if name == "cells" else name for name in names))
+
+    def machine_name(self, machine: Machine) -> list[nodes.Node]:
+        """Returns what a table calls a machine: its name, or `this build`."""
+        if machine.name == HERE:
+            return [nodes.Text(self.say("this build"))]
+        return [identifier(machine.name)]
+
+    def machine_words(self, machine: Machine) -> str:
+        """Returns processor or GPUs in words: ``NVIDIA H200``, ``AMD EPYC, 2 cores``."""
+        environment = machine.environment
+        if not environment:
+            return self.say("not recorded")
+        cores = self.say(f"@, {environment.get('cores', 1)} cores")
+        return "; ".join([*environment.get("gpus", []), cores.replace("@", environment["cpu"])])
+
+    def quantity(self, machine: Machine, key: str) -> list[nodes.Node]:
+        """Returns one record as a table shows it: median, spread, number of samples, or why there is none."""
+        if key not in machine.records:
+            return [nodes.inline("", self.say("not recorded"), classes=["dl-muted"])]
+        entry = machine.records[key]
+        value = entry["value"]
+        if isinstance(value, Measurement):
+            spread = f" ± {format_quantity(value.iqr / 2, value.unit, 2)}"
+            shown: list[nodes.Node] = [nodes.Text(str(value)), nodes.inline("", spread, classes=["dl-muted"])]
+        else:
+            shown = [nodes.Text(value if isinstance(value, str) else format_quantity(value, entry["unit"]))]
+        if isinstance(value, Measurement) and machine.environment.get("gpus"):
+            elsewhere = str(value.environment.get("device", "")).startswith("CPU")
+            shown += [nodes.inline("", " (CPU)", classes=["dl-muted"])] * elsewhere
+        if isinstance(value, Measurement) and value.spread > WIDE_SPREAD:
+            shown.append(nodes.inline("", " " + self.say("wide spread"), classes=["dl-wide"]))
+        if machine.stale(key):
+            shown.append(nodes.inline("", " " + self.say("stale"), classes=["dl-stale"]))
+        return shown

@@ -1,0 +1,92 @@
+"""{environments}, {machine}: what the machines are made of."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from booktools import site
+from booktools.display import Cell, Recording, identifier, table
+from booktools.records import HERE, Machine, page_of
+from booktools.render import page_catalogue, report_missing
+
+logger = logging.getLogger(__name__)
+
+
+class EnvironmentsDirective(SphinxDirective, Recording):
+    """``{environments}``: what each recorded machine is made of."""
+
+    ROWS: ClassVar = (
+        ("processor", "cpu"),
+        ("cores used", "cores"),
+        ("virtual machine", "virtual"),
+        ("memory", "memory_bytes"),
+        ("GPUs", "gpus"),
+        ("driver", "driver"),
+        ("compiler", "compiler"),
+        ("operating system", "os"),
+        ("code", "code"),
+        ("date", "date"),
+    )
+
+    def run(self) -> list[nodes.Node]:
+        rows: list[list[Cell]] = [
+            [self.say(label), *(self.value(m, key) for m in self.machines)] for label, key in self.ROWS
+        ]
+        libraries: list[Cell] = [[identifier("Python, PyTorch")]]
+        libraries += [
+            [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
+        ]
+        stale: list[Cell] = [self.say("changed since")]
+        stale += [[self.changes(self.changed(m) or ["–"])] for m in self.machines]
+        heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
+        box = table(heads, [*rows, libraries, stale], "dl-environments")
+        report_missing(page_catalogue(self.config), self.get_location())
+        return [box]
+
+    def value(self, machine: Machine, key: str) -> Cell:
+        """Returns one property of a machine; a dash where it has none."""
+        value = machine.environment.get(key)
+        if value is None or value == []:
+            return "–"
+        if isinstance(value, bool):
+            return self.say("yes" if value else "no")
+        if key == "memory_bytes":
+            return f"{value / 2**30:.1f} GiB"
+        return [identifier(", ".join(value) if isinstance(value, list) else value)]
+
+    def changed(self, machine: Machine) -> list[str]:
+        """Returns what has changed since this machine was recorded."""
+        return sorted({name for done in machine.executions.values() for name in done.stale})
+
+
+class MachineRole(SphinxRole, Recording):
+    """``{machine}`this` ``: the machine whose numbers the page shows, or a recorded one, in words.
+
+    ``{machine}`page.key` ``: the machine whose value of that record is shown, which may have lent it.
+    """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        current = site.state(self.env.app)
+        shown = current.lenders.get(self.text, current.edition)
+        wanted = shown if self.text == HERE or page_of(self.text) == self.env.docname else self.text
+        machine = next((m for m in self.machines if m.name == wanted), None)
+        if machine is None:
+            names = ", ".join(m.name for m in self.machines)
+            logger.warning(
+                "{machine}: no machine %r is recorded; there are: %s", wanted, names, location=self.get_location()
+            )
+            return [], []
+        words = self.machine_words(machine)
+        report_missing(page_catalogue(self.config), self.get_location())
+        return [identifier(words)], []
+
+
+def setup(app: Sphinx) -> None:
+    """Registers directive and role."""
+    app.add_directive("environments", EnvironmentsDirective)
+    app.add_role("machine", MachineRole())

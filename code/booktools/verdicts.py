@@ -1,0 +1,153 @@
+"""{claim}, {claims}: sentences of the book, and on which machines they held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from booktools import claims, site
+from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
+from booktools.display import Cell, Recording, table
+from booktools.render import page_catalogue, report_missing
+
+logger = logging.getLogger(__name__)
+MARKS = {HELD: "✓", FAILED: "✗", STALE: "⧖", NOT_RUN: "–"}
+
+
+class ClaimDirective(SphinxDirective, Recording):
+    """``{claim} id`` around a sentence: on which machines it held, failed, or was not run."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        identity = self.arguments[0]
+        claim = site.state(self.env.app).claims.get(identity)
+        if claim is None or identity.partition(".")[0] != self.env.docname:
+            logger.warning(
+                "{claim}: there is no claim %r in chapters/claims/%s.py",
+                identity,
+                self.env.docname,
+                location=self.get_location(),
+            )
+            return []
+        self.check_keys(claim)
+        anchor = "claim-" + identity.replace(".", "-")
+        box = nodes.container(classes=["dl-claim"], ids=[anchor])
+        self.state.nested_parse(self.content, self.content_offset, box)
+        if any(reference.get("reftype") == "eq" for reference in box.findall(pending_xref)):
+            logger.warning("{claim} %s: no {eq} here: the sentence stands on another page too", identity, location=box)
+        kept = self.env.booktools_claims.setdefault(self.env.docname, {})  # type: ignore[attr-defined]
+        kept[identity] = (anchor, box.astext())
+        box += self.verdicts(claim)
+        report_missing(page_catalogue(self.config), self.get_location())
+        return [box]
+
+    def check_keys(self, claim: Claim) -> None:
+        """Warns of a key that no machine records though one has what the claim needs."""
+        able = [m for m in self.machines if m.environment and all(map(m.has, claim.needs))]
+        for key in claim.keys:
+            if able and not any(key in machine.records for machine in able):
+                logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
+
+    def verdicts(self, claim: Claim) -> nodes.Element:
+        """Returns the list of verdicts, one line per machine."""
+        lines = nodes.bullet_list(classes=["dl-verdicts"])
+        for machine in self.machines:
+            verdict = claims.judge(claim, machine)
+            words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
+            words.append(
+                nodes.inline(
+                    "", self.sign("(@)").replace("@", self.machine_words(machine)), classes=["dl-muted"], translate="no"
+                )
+            )
+            lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
+        return lines
+
+
+def css(outcome: str) -> str:
+    """Returns the class of a verdict."""
+    return "dl-" + outcome.replace(" ", "-")
+
+
+def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
+    """Returns a verdict's mark and word, and what was lacking."""
+    words: list[nodes.Node] = [
+        nodes.inline("", MARKS[verdict.outcome] + " ", classes=["dl-mark"]),
+        nodes.strong("", page.say(verdict.outcome)),
+    ]
+    if verdict.lacking:
+        words += [nodes.Text(page.sign(":")), page.changes(verdict.lacking)]
+    return words
+
+
+class ClaimList(nodes.General, nodes.Element):
+    """Stands for the table of all claims until every page has been read."""
+
+
+class ClaimsDirective(SphinxDirective):
+    """``{claims}``: every claim of the book with its verdict on every machine."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.booktools_lists.add(self.env.docname)  # type: ignore[attr-defined]
+        return [ClaimList()]
+
+
+class ClaimTable(Recording):
+    """Fills in the table of claims."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self.app = app
+
+    @property
+    def config(self) -> Any:
+        return self.app.config
+
+    @property
+    def env(self) -> BuildEnvironment:
+        return self.app.env
+
+    def build(self, docname: str) -> nodes.Element:
+        """Returns the table as the page ``docname`` shows it."""
+        rows: list[list[Cell]] = []
+        known = site.state(self.app).claims
+        for page in site.state(self.app).book.pages:
+            for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
+                link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))
+                verdicts = [claims.judge(known[identity], machine) for machine in self.machines]
+                cells = [nodes.inline("", "", *verdict_words(self, v), classes=[css(v.outcome)]) for v in verdicts]
+                rows.append([[link], *([cell] for cell in cells)])
+        heads: list[Cell] = [self.say("claim"), *(self.machine_name(machine) for machine in self.machines)]
+        return table(heads, rows, "dl-claims")
+
+
+def _prepare(app: Sphinx, env: BuildEnvironment, docname: str = "") -> None:
+    for name, empty in (("booktools_claims", {}), ("booktools_lists", set())):
+        if not hasattr(env, name):
+            setattr(env, name, empty)
+    env.booktools_claims.pop(docname, None)  # type: ignore[attr-defined]
+    env.booktools_lists.discard(docname)  # type: ignore[attr-defined]
+
+
+def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for node in list(doctree.findall(ClaimList)):
+        node.replace_self(ClaimTable(app).build(docname))
+        report_missing(page_catalogue(app.config), docname)
+
+
+def setup(app: Sphinx) -> None:
+    """Registers the directives, and the table that waits until every page has been read."""
+    app.add_node(ClaimList)
+    app.add_directive("claim", ClaimDirective)
+    app.add_directive("claims", ClaimsDirective)
+    app.connect("env-before-read-docs", lambda app, env, names: _prepare(app, env))
+    app.connect("env-purge-doc", _prepare)
+    app.connect("env-updated", lambda app, env: sorted(env.booktools_lists))
+    app.connect("doctree-resolved", _fill)
