@@ -6,7 +6,7 @@ READY := .venv/ready
 export MACHINE
 PYTHON_VERSION ?= 3.12
 
-.PHONY: help book test check chapters unit browser chromium serve record kit bench-build clean
+.PHONY: help book test check chapters unit gpu browser chromium serve record kit bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -15,7 +15,7 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
-test: check chapters unit browser ## everything that must pass
+test: check chapters unit gpu browser ## everything that must pass
 	@echo "All tests passed."
 
 check: $(READY) ## the fast part, under a minute: lints, types, language parity, unit tests
@@ -23,13 +23,16 @@ check: $(READY) ## the fast part, under a minute: lints, types, language parity,
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m booktools check
-	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser
+	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
 
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
 unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long
 	@$(BIN)/pytest -q tests/build tests/slow
+
+gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
+	@$(BIN)/pytest -q tests/gpu
 
 browser: book chromium ## the built site in a real Chromium
 	@$(BIN)/pytest -q tests/browser

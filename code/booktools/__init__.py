@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the extension with Sphinx."""
-    from booktools import environments, look, quantities, render, samples, search, site, verdicts
+    from booktools import display, environments, look, quantities, render, samples, search, site, verdicts
 
-    for part in (site, look, render, quantities, verdicts, environments, samples, search):
+    for part in (site, look, render, display, quantities, verdicts, environments, samples, search):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

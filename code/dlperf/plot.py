@@ -59,16 +59,24 @@ def points(
     axes.errorbar(x, medians, yerr=(below, above), **{"fmt": "o", "markersize": 5, "elinewidth": 1.5, **options})
 
 
+class Name(str):
+    """What a machine calls a part of itself, such as ``ext4`` or ``/dev/nvme0n1``: a name in every language."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows under heads, shown as an HTML table. Heads and string cells are translated; numbers pass through."""
+    """Rows under heads, shown as an HTML table. Heads and string cells are translated; numbers and `Name`s are not."""
 
     heads: Sequence[str]
     rows: Iterable[Sequence[object]]
 
     def _repr_html_(self) -> str:
         def line(cells: Iterable[object], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+            return "<tr>" + "".join(cell(each, tag) for each in cells) + "</tr>"
+
+        def cell(content: object, tag: str) -> str:
+            mark = ' translate="no"' if isinstance(content, Name) else ""
+            return f"<{tag}{mark}>{html.escape(str(content))}</{tag}>"
 
         body = "".join(line(row, "td") for row in self.rows)
         return f'<table class="dl-table"><thead>{line(self.heads, "th")}</thead><tbody>{body}</tbody></table>'

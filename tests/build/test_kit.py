@@ -165,7 +165,7 @@ def test_what_nobody_measured_is_named_and_what_a_record_has_is_borrowed(
     assert "tiny: not measured there, borrowed from whole: tiny.figure" in capsys.readouterr().out
     shutil.rmtree(copy.records / "whole")
     shutil.rmtree(copy.records / "bare")
-    refused(copy, "tiny: shown, but measured neither there nor on any machine: tiny.figure")
+    refused(copy, "tiny: shown, and measured neither there nor on a recorded machine: tiny.figure")
 
 
 def test_a_machine_s_name_is_plain(copy: Book) -> None:

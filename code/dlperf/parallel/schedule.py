@@ -158,7 +158,7 @@ class Pool(Engine):
         super()._reset()
         self._queues = dict.fromkeys(self.devices, _Shared())
 
-    def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
+    def _run(self, op: Operation, stream: Any) -> None:
         op.device = threading.current_thread().name
         super()._run(op, stream)
 
