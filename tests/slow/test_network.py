@@ -410,6 +410,8 @@ def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -
         pids = [child.pid for child in psutil.Process(made._switch.pid).children(recursive=True)]
         os.kill([made._switch.pid, *pids][which], signal.SIGKILL)
         assert processes.soon(lambda: not alive(pids))
+        with pytest.raises(RuntimeError, match="this network has ended"):
+            made.cut(0)
         with pytest.raises(RuntimeError, match="its process has ended"):
             made.run(hello, "word")
         with pytest.raises(RuntimeError, match="this network has ended"):
