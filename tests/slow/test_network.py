@@ -270,12 +270,6 @@ def test_a_delay_without_tap_says_what_it_needs(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_without_pyroute2_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "find_spec", lambda name: None)
-    with pytest.raises(Unavailable, match="pip install pyroute2"), Network(1):
-        pass
-
-
 @needs_namespaces
 @pytest.mark.parametrize("delay", [0.0, pytest.param(0.001, marks=needs_delays)])
 def test_what_is_sent_over_a_cut_link_comes_when_it_is_mended(delay: float) -> None:
@@ -416,6 +410,8 @@ def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -
         pids = [child.pid for child in psutil.Process(made._switch.pid).children(recursive=True)]
         os.kill([made._switch.pid, *pids][which], signal.SIGKILL)
         assert processes.soon(lambda: not alive(pids))
+        with pytest.raises(RuntimeError, match="this network has ended"):
+            made.cut(0)
         with pytest.raises(RuntimeError, match="its process has ended"):
             made.run(hello, "word")
         with pytest.raises(RuntimeError, match="this network has ended"):

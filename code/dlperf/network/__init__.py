@@ -54,7 +54,7 @@ LONGEST = 10.0
 
 
 class Unavailable(RuntimeError):
-    """This system cannot have such a network, and why."""
+    """There can be no such network here, and why: the system does not make what it needs, or a package is lacking."""
 
 
 class Network(AbstractContextManager):
@@ -84,7 +84,7 @@ class Network(AbstractContextManager):
 
     def __enter__(self) -> Network:
         _check(delayed=any(_each("delay", self.hosts, self.delay)))
-        self._said = tempfile.TemporaryFile()  # what the hosts write; a pipe would be full some day
+        self._said = tempfile.TemporaryFile("a+b")  # what the hosts write; a pipe would be full some day
         rates, delays = _each("rate", self.hosts, self.rate), _each("delay", self.hosts, self.delay)
         parent = os.pidfd_open(os.getpid())
         self._control, control = Pipe()
@@ -118,7 +118,8 @@ class Network(AbstractContextManager):
         try:
             pipe.recv_bytes()
         except (EOFError, ConnectionResetError):
-            self._switch.wait()  # it may still be saying why
+            with suppress(subprocess.TimeoutExpired):
+                self._switch.wait(2)  # it may still be saying why
             why = f"host {rank} of {self.hosts} did not start: {self._last_words()}"
             raise Unavailable(f"this system makes no network namespaces: {why}") from None
 
@@ -165,16 +166,21 @@ class Network(AbstractContextManager):
         if not 0 <= rank < self.hosts:
             raise ValueError(f"hosts are 0 to {self.hosts - 1}, got {rank}")
         self._needs_life()
-        with self._lock:
-            self._control.send_bytes(pickle.dumps((whole, rank)))
-            self._control.recv_bytes()
+        try:
+            with self._lock:
+                self._control.send_bytes(pickle.dumps((whole, rank)))
+                self._control.recv_bytes()
+        except (EOFError, OSError):
+            raise RuntimeError(f"this network has ended: {self._last_words()}") from None
 
     def _needs_life(self) -> None:
         if not self._pipes:
             raise RuntimeError("this network has ended, or was never started: it lives as long as its block")
 
     def _last_words(self) -> str:
-        """Returns the end of what the switch and its hosts have written."""
+        """Returns the end of what the switch and its hosts have written, as long as the network lives."""
+        if self._said.closed:
+            return ""
         self._said.seek(0)
         return self._said.read().decode(errors="replace").strip()[-2000:]
 

@@ -7,8 +7,9 @@ import sys
 
 from dlperf.network.switch import Plan, host, switch
 
-role, told = sys.argv[1:]
-if role == "switch":
-    switch(Plan(**json.loads(told)))
-else:
-    host(*json.loads(told))
+if __name__ == "__main__":
+    role, told = sys.argv[1:]
+    if role == "switch":
+        switch(Plan(**json.loads(told)))
+    else:
+        host(*json.loads(told))

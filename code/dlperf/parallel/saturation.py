@@ -19,7 +19,7 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import Span
 from dlperf.turns import interleave
-from dlperf.workers import Workers, one_core_each, soon, wait_until
+from dlperf.workers import Workers, own_cores, soon, wait_until
 
 Program = Callable[[], float]
 """Runs once and returns the seconds that it took."""
@@ -109,7 +109,7 @@ class Crew(Workers):
 
 def workers(number: int) -> Crew:
     """Returns ``number`` worker processes for a block, pinned to one core each where the system can."""
-    return Crew(number, one_core_each(number))
+    return Crew(number, own_cores(number))
 
 
 def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
