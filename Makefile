@@ -4,8 +4,9 @@
 BIN := .venv/bin
 READY := .venv/ready
 export MACHINE
+PYTHON_VERSION ?= 3.12
 
-.PHONY: help book test check chapters unit gpu browser chromium serve record bench-build clean
+.PHONY: help book test check chapters unit gpu browser chromium serve record kit bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -44,14 +45,17 @@ chromium: $(READY)
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
 
-record: $(READY) ## execute all chapters here and keep them as records/name: make record MACHINE=name
-	@$(BIN)/python -m booktools record "$(MACHINE)"
+record: $(READY) ## keep an execution as records/name: make record MACHINE=name; FROM=folder takes in what a kit executed
+	@$(BIN)/python -m booktools record "$(MACHINE)" $(if $(FROM),--from "$(FROM)")
+
+kit: $(READY) ## pack what executes the chapters on a machine without a network; HAVE=file names what it has
+	@$(BIN)/python -m booktools kit --python "$(PYTHON_VERSION)" $(if $(HAVE),--have "$(HAVE)")
 
 bench-build: $(READY) ## measure how long the book takes to build
 	@$(BIN)/python -m booktools bench
 
 clean: ## remove what was built and executed; the environment stays
-	rm -rf _build notebooks
+	rm -rf _build build notebooks
 
 # The first Python on the path that the book supports; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \

@@ -179,6 +179,7 @@ class MarkStale(SphinxTransform):
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
+        from booktools.display import changes
         from booktools.render import page_catalogue
 
         done = state(self.env.app).shown(self.env.docname)
@@ -187,11 +188,9 @@ class MarkStale(SphinxTransform):
             return
         say = page_catalogue(self.config).translate
         text = say("This record is stale: it was measured before these changed.")
-        names = nodes.inline("", " " + ", ".join(done.stale), translate="no")
+        paragraph = nodes.paragraph("", text + " ", *changes(done.stale, say))
         title = nodes.title("", say("stale"))
-        section.insert(
-            1, nodes.admonition("", title, nodes.paragraph("", text, names), classes=["warning", "dl-stale-page"])
-        )
+        section.insert(1, nodes.admonition("", title, paragraph, classes=["warning", "dl-stale-page"]))
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

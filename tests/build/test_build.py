@@ -154,6 +154,10 @@ def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book) -> None:
     assert "records/named/tiny.ipynb is stale; changed since: cells" in done.stdout
     for name, stale, held in (("tiny.html", "stale", "held"), ("zh/tiny.html", "已过时", "成立")):
         assert "dl-stale-page" in page(copy, name)
+        assert (
+            "dlperf"
+            not in BeautifulSoup(page(copy, name), "html.parser").select_one("meta[name=description]")["content"]
+        )  # type: ignore[index]
         assert f"<strong>{stale}</strong>" in page(copy, name)
         assert f"<strong>{held}</strong>" not in page(copy, name)
 
