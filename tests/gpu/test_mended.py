@@ -74,8 +74,5 @@ assert any("AOTInductor made no package for cuda:0 here: " in str(w.message) for
 
 
 def test_the_timing_of_a_gpu_passes_its_own_tests(run: Run) -> None:
-    own = [
-        str(ROOT / "tests" / name)
-        for name in ("test_timing.py", "test_device.py", "slow/compilers/test_cuda_graphs.py")
-    ]
+    own = [str(ROOT / "tests" / name) for name in ("test_timing.py", "slow/compilers/test_cuda_graphs.py")]
     assert not run(f"import pytest\nassert pytest.main(['-q', '-x', '-p', 'no:cacheprovider', *{own}]) == 0")
