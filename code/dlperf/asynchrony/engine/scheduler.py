@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from dlperf.asynchrony.engine.operations import FRONT_END, Operation, Variable, dependencies
+from dlperf.asynchrony.engine.operations import FRONT_END, Operation, Variable, dependencies, to_raise
 from dlperf.device import has_cuda, is_gpu, synchronize, try_all_gpus
 
 Device: TypeAlias = str | torch.device
@@ -128,7 +128,8 @@ class Scheduler(AbstractContextManager):
                     if stream:
                         stream.synchronize()
             except BaseException as error:
-                op.error, self._failed[id(error)] = error, op
+                op.fail(error)
+                self._failed[id(error)] = op
         self._finish(op)
 
     def _finish(self, op: Operation) -> None:
@@ -163,7 +164,7 @@ class Scheduler(AbstractContextManager):
         if error:
             with suppress(Exception):  # raised before, or it takes no notes
                 error.add_note(self._failed.pop(id(error)).origin())
-            raise error
+            raise to_raise(error)
 
     def waitall(self) -> None:
         """Waits until nothing is unfinished; raises the earliest failure that no wait has raised yet."""
