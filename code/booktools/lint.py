@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-from booktools.blocks import CODE, MATH, ROLE, Block, blocks
+from booktools.blocks import CODE, MATH, ROLE, Block
 from booktools.book import Book
+from booktools.page import page_at
 
 _UNIT = (
     r"%|％|‰|×(?!\s*[\d(])|[kKMGT]?i?B/s|[kKMGT]iB|[kKMGTP]B|[kMGTP]?FLOPS?(?:/s)?|"
@@ -51,7 +52,7 @@ def problems(book: Book) -> list[str]:
     for language in book.languages:
         for page in book.pages:
             path = book.page(language.code, page)
-            for block in blocks(path) if path.is_file() else []:  # A missing page is parity's to report.
+            for block in page_at(book, path).blocks if path.is_file() else ():  # A missing page is parity's to report.
                 where = f"{book.relative(path)}:{block.line}"
                 found += [
                     f"{where}: naked number {text!r}{REMEDY}\n    {_short(block)}" for text in naked_numbers(block)

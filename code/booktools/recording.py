@@ -8,9 +8,11 @@ from pathlib import Path
 import nbformat
 
 from booktools.book import Book, BookError
-from booktools.execute import execute, pages_with_cells, prepare
+from booktools.check import check
+from booktools.execute import execute
+from booktools.page import pages_with_cells
+from booktools.prepare import prepare
 from booktools.records import HERE, recorded_machines
-from booktools.site import check
 
 
 def without_warnings(path: Path) -> nbformat.NotebookNode:

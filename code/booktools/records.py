@@ -3,61 +3,19 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
-from booktools.execute import execution
-from booktools.notebook import Execution, code_cells, load_execution
-from dlperf.measurement import Measurement
-from dlperf.records import MIME, PREFIX
+from booktools.executions import Execution, execution, load_execution
+from booktools.notebook import code_cells, glue, stored
 
 HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""
-
-
-def stored(output: NotebookNode) -> str:
-    """Returns the key under which an output is stored, or an empty string if it is not."""
-    return output.get("metadata", {}).get("scrapbook", {}).get("name", "")
-
-
-def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
-    """Returns every stored mime bundle of a notebook by its key, with the prefix taken off."""
-    found = {}
-    for cell in code_cells(notebook):
-        for output in cell.outputs:
-            if name := stored(output):
-                found[name] = {mime.removeprefix(PREFIX): data for mime, data in output.data.items()}
-    return found
-
-
-def read_records(notebook: NotebookNode, name: str) -> dict[str, dict[str, Any]]:
-    """Returns the records of an executed notebook: key -> value, unit, environment.
-
-    ``value`` is a `Measurement` or the number or string that was recorded. BookError names the
-    file and the key of a record that cannot be read.
-    """
-    records = {}
-    for key, data in glue(notebook).items():
-        if MIME not in data:
-            continue
-        content = data[MIME]
-        try:
-            content = json.loads(content) if isinstance(content, str) else content
-            if content["kind"] == "measurement":
-                value = Measurement.from_json(content["measurement"])
-                records[key] = {"value": value, "unit": value.unit, "environment": value.environment}
-            else:
-                records[key] = {name: content[name] for name in ("value", "unit", "environment")}
-        except (ValueError, KeyError, TypeError) as error:
-            raise BookError(f"{name}: the record {key!r} is corrupt: {error}") from None
-    return records
 
 
 @dataclass(frozen=True)
@@ -77,9 +35,17 @@ class Machine:
     def records(self) -> dict[str, dict[str, Any]]:
         """Every record of every page: key -> value, unit, environment."""
         merged: dict[str, dict[str, Any]] = {}
-        for page, done in self.executions.items():
-            merged |= read_records(done.notebook, f"records/{self.name}/{page}.ipynb")
+        for done in self.executions.values():
+            merged |= done.records
         return merged
+
+    def execution(self, page: str) -> Execution | None:
+        """Returns its execution of a page, if it has one."""
+        return self.executions.get(page)
+
+    def changed(self) -> tuple[str, ...]:
+        """Returns what has changed since it was recorded, over all pages."""
+        return tuple(sorted({name for done in self.executions.values() for name in done.stale}))
 
     def stale(self, key: str) -> tuple[str, ...]:
         """Returns what has changed since the page of ``key`` was executed; empty when nothing has."""
@@ -112,12 +78,16 @@ def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[s
 
     A cell that borrows says so in an output of its own. Returns the name of the lender of each key.
     """
+    import nbformat
+
     text = "\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
     lenders: dict[str, str] = {}
     for machine in machines:
         missing = set(SHOWN.findall(text)) - glue(page).keys()
-        done = machine.executions.get(name) if missing else None
-        theirs = {cell.source: cell.outputs for cell in code_cells(done.notebook)} if done else {}
+        done = machine.execution(name) if missing else None
+        if done is None or not missing & done.reading.keys:
+            continue
+        theirs = {cell.source: cell.outputs for cell in code_cells(done.notebook)}
         for cell in code_cells(page):
             lent = [output for output in theirs.get(cell.source, []) if stored(output) in missing]
             if lent:
