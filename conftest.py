@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from booktools.book import Book, BookError
 from booktools.execute import clock, expected_seconds, pages_with_cells, prepare
+from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)
 
@@ -20,6 +22,7 @@ def runs_notebooks(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Writes every page that is to be executed as a notebook; unchanged ones keep their outputs."""
     if runs_notebooks(config):
+        os.environ.setdefault(VARIABLE, str(config.getoption("nbmake_timeout") or BOOK.timeout))
         try:
             for page in pages_with_cells(BOOK):
                 prepare(BOOK, page)

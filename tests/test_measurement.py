@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlperf.measurement import Measurement, UnitError, format_quantity
+from dlperf.measurement import Measurement, PairingError, UnitError, format_quantity
 
 SAMPLES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
 
@@ -24,7 +24,7 @@ def test_statistics_are_numpy_s(samples: list[float]) -> None:
 
 @given(SAMPLES)
 def test_json_brings_back_an_equal_measurement(samples: list[float]) -> None:
-    m = Measurement(tuple(samples), "s", "words", 3, {"cpu": "x"})
+    m = Measurement(tuple(samples), "s", "words", 3, {"cpu": "x"}, "turns")
     assert Measurement.from_json(json.loads(json.dumps(m.to_json()))) == m
 
 
@@ -51,11 +51,25 @@ def test_a_measurement_needs_finite_samples() -> None:
             Measurement(bad)
 
 
-def test_ratio_pairs_samples_taken_alternately() -> None:
-    a, b = Measurement((2.0, 4.0, 8.0)), Measurement((1.0, 2.0, 4.0))
+def test_ratio_and_sum_pair_samples_that_were_taken_in_turn() -> None:
+    a, b = (Measurement(samples, turns="t") for samples in ((2.0, 4.0, 8.0), (1.0, 2.0, 4.0)))
     assert (a / b).samples == (2.0, 2.0, 2.0)
     assert (a / b).unit == "1"
-    assert (a / Measurement((2.0,))).samples == (1.0, 2.0, 4.0)
+    assert (a + b).samples == (3.0, 6.0, 12.0)
+    assert ((a / b) / (b / a)).samples == (4.0, 4.0, 4.0)  # still turn by turn
+
+
+@pytest.mark.parametrize("turns", [("", ""), ("t", ""), ("t", "u")])
+def test_samples_that_were_not_taken_in_turn_are_not_paired_whatever_their_number(turns: tuple[str, str]) -> None:
+    a, b = (Measurement((1.0, 2.0), turns=mark) for mark in turns)
+    for combined in (lambda: a / b, lambda: a + b, lambda: a.pairs(b)):
+        with pytest.raises(PairingError, match=r"timing\.interleave"):
+            combined()
+
+
+def test_a_side_that_lost_a_turn_is_not_paired() -> None:
+    with pytest.raises(PairingError):
+        Measurement((1.0, 2.0), turns="t") / Measurement((1.0,), turns="t")
 
 
 def test_rate_is_amount_over_time() -> None:
@@ -86,7 +100,20 @@ def test_bootstrap_interval_covers_the_median_as_often_as_it_says() -> None:
         (1.8349, "1", "1.83"),
         (0.0, "s", "0 s"),
         (512, "B", "512 B"),
+        (56_300.0, "1/s", "56.3 k/s"),
+        (4.2e9, "1/s", "4.20 G/s"),
+        (12.5, "1/s", "12.5/s"),
     ],
 )
 def test_quantities_read_as_people_write_them(value: float, unit: str, text: str) -> None:
     assert format_quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("spread", "text"), [(0.0, "1.83 s"), (0.004, "1.83 s"), (0.04, "1.83 s"), (0.4, "1.8 s"), (4.0, "1.8 s")]
+)
+def test_digits_follow_from_the_spread(spread: float, text: str) -> None:
+    m = Measurement((1.8349 - spread / 2, 1.8349, 1.8349 + spread / 2), "s")
+    assert str(Measurement((m.quartiles[0], *[m.median] * 3, m.quartiles[1]))) == "1.83 s"  # no spread in the middle
+    wide = Measurement(tuple(1.8349 + spread * x for x in (-0.5, -0.5, 0, 0.5, 0.5)), "s")
+    assert str(wide) == text

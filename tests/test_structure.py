@@ -13,7 +13,8 @@ from booktools.book import Book
 from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
 from tests.conftest import ROOT
 
-SPINE = {"timing", "measurement", "device", "environment", "native", "network", "records", "plot"}
+SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}
+SPINE |= {"native", "workers", "network", "records", "plot", "palette"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from dlperf import timing
-from dlperf.device import synchronize, try_all_gpus, try_gpu
 from dlperf.environment import _quota, cache_bytes, environment, places
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
@@ -60,13 +59,59 @@ def test_sides_are_taken_in_turn() -> None:
         order.append(name)
         time.sleep(0.02)
 
-    compare({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=4)
+    # Said to be the CPU's: a clock that waits for a GPU costs more, so that a sample would take several calls.
+    compare({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=4, device="cpu")
     assert order[-8:] == ["a", "b"] * 4
 
 
 def test_max_seconds_ends_after_the_turn_in_progress() -> None:
-    both = compare({"a": lambda: time.sleep(0.02), "b": lambda: time.sleep(0.02)}, repeats=1000, max_seconds=0.1)
+    both = compare({"a": lambda: time.sleep(0.02), "b": lambda: time.sleep(0.02)}, repeats=1000, max_seconds=0.3)
     assert len(both["a"].samples) == len(both["b"].samples) < 20
+
+
+def test_the_clock_waits_for_the_device_it_is_told_and_for_all_when_told_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's own waits for the current one: 6 µs for a millisecond on another."""
+    waited: list[object] = []
+    monkeypatch.setattr(timing, "synchronize", lambda *devices: waited.extend(devices))
+    monkeypatch.setattr(timing, "try_all_gpus", lambda: [torch.device("cuda", i) for i in range(3)])
+    timing.clock("cuda:1")()
+    assert waited == [torch.device("cuda", 1)]
+    waited.clear()
+    timing.clock()()
+    assert waited == [torch.device("cuda", i) for i in range(3)]
+    waited.clear()
+    timing.clock("cpu")()
+    assert waited == []
+
+
+def test_a_measurement_waits_for_its_device_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[object] = []
+    monkeypatch.setattr(timing, "synchronize", events.append)
+    monkeypatch.setattr(timing, "environment", lambda device: {})
+    m = measure(lambda: (events.append("call"), time.sleep(0.03)), repeats=2, device="cuda:1")
+    sample = [torch.device("cuda", 1), *["call"] * m.calls_per_sample, torch.device("cuda", 1)]
+    assert events[-2 * len(sample) :] == sample * 2
+
+
+def test_few_samples_are_warned_of() -> None:
+    sleep = lambda: time.sleep(0.02)
+    with pytest.warns(timing.FewSamplesWarning, match=r"a: 2 samples each, their time of 0\.03 s was used up"):
+        compare({"a": sleep}, max_seconds=0.03)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", timing.FewSamplesWarning)
+        compare({"a": sleep}, repeats=2)  # as many as were asked for
+
+
+@pytest.mark.parametrize(("left", "fewest", "most"), [(2.0, 5, 15), (0.5, 5, 5), (0.06, 1, 2), (0.0, 1, 1)])
+def test_what_a_cell_has_left_shrinks_the_samples(
+    monkeypatch: pytest.MonkeyPatch, left: float, fewest: int, most: int
+) -> None:
+    """A tenth of it, or five samples, but for these at most half."""
+    monkeypatch.setattr(timing, "seconds_left", lambda: left)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        m = measure(lambda: time.sleep(0.02), device="cpu")
+    assert fewest <= len(m.samples) <= most
 
 
 def test_a_wide_spread_is_warned_of() -> None:
@@ -144,13 +189,3 @@ def test_environment_says_what_and_when() -> None:
     assert here["torch"] == torch.__version__
     assert int(str(here["cores"])) >= 1
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(here["date"]))
-
-
-def test_there_is_always_a_device() -> None:
-    devices = try_all_gpus()
-    assert devices
-    assert try_gpu(0) == devices[0]
-    assert try_gpu(10_000) == torch.device("cpu")
-    with pytest.raises(ValueError, match="-1"):
-        try_gpu(-1)
-    synchronize(*devices)

@@ -60,12 +60,16 @@ _OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")
 
 @dataclass(frozen=True)
 class Block:
-    """One block: its kind, its line counted from 1, its prose, and what must not differ between languages."""
+    """One block: its kind, its line counted from 1, its prose, and what must not differ between languages.
+
+    ``shown`` is the source of what shows without being prose: code, mathematics, HTML.
+    """
 
     kind: str
     line: int
     text: str = ""
     same: str = ""
+    shown: str = ""
 
 
 def syntax() -> MdParserConfig:
@@ -98,7 +102,9 @@ def _blocks(text: str, offset: int) -> list[Block]:
         elif token.type == "myst_target":
             found.append(Block("label", line, same=token.content))
         elif token.type in ("math_block", "math_block_label", "amsmath"):
-            found.append(Block("equation", line, same=_equation(token.content) + (token.info or "")))
+            found.append(
+                Block("equation", line, same=_equation(token.content) + (token.info or ""), shown=token.content)
+            )
         elif token.type == "inline":
             found.append(Block(kinds[-1], line, token.content))
         elif token.type == "heading_open":
@@ -117,14 +123,14 @@ def _blocks(text: str, offset: int) -> list[Block]:
         elif token.type in ("bullet_list_open", "ordered_list_open", "blockquote_open", "table_open", "hr"):
             found.append(Block(token.type.removesuffix("_open").replace("_", " "), line))
         elif token.type == "html_block":
-            found.append(Block("html", line, same=token.content))
+            found.append(Block("html", line, same=token.content, shown=token.content))
     return found
 
 
 def _fence(token: Token, line: int) -> list[Block]:
     match = _DIRECTIVE.match(token.info.strip())
     if not match:
-        return [Block("code", line, same=token.content)]
+        return [Block("code", line, same=token.content, shown=token.content)]
     name, argument = match.groups()
     lines = token.content.splitlines()
     options: dict[str, str] = {}
@@ -136,9 +142,10 @@ def _fence(token: Token, line: int) -> list[Block]:
     exact = "".join(f":{key}: {value}\n" for key, value in sorted(options.items()) if key not in PROSE_OPTIONS)
     kind = f"{{{name}}}"
     if name == "math":
-        return [Block(kind, line, same=exact + _equation(body))]
+        return [Block(kind, line, same=exact + _equation(body), shown=body)]
     if name in VERBATIM:
-        return [Block(kind, line, same=f"{argument}\n{exact}{body}")]
+        shown = body if name in ("code-block", "raw") else ""
+        return [Block(kind, line, same=f"{argument}\n{exact}{body}", shown=shown)]
     title = argument and (name in TITLED or name not in NAMED)
     found = [Block(kind, line, text=argument if title else "", same=exact if title else f"{argument}\n{exact}")]
     found += [Block("option", line + 1, text=options[key]) for key in sorted(PROSE_OPTIONS & options.keys())]

@@ -10,19 +10,21 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from booktools.book import Book, BookError, Language
 from booktools.check import check
+from booktools.claims import Claim, all_claims, judge
 from booktools.edition import EDITION, finished_of, open_machines, work
+from booktools.fingerprint import all_modules
 from booktools.kept import digest, digest_of_files, tools
 from booktools.lock import locked
 from booktools.page import source
 from booktools.prepare import waiting
 from booktools.publish import mend, publish
-from booktools.records import HERE, Machine
+from booktools.records import HERE, Machine, recorded_machines
 from booktools.room import FULL, check_room, is_full, no_room
 from dlperf.environment import machine
 
@@ -74,11 +76,15 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
         _say(quiet, f"Nothing has changed since the site was built: {_site(book) / 'index.html'}")
         return
     check(book)
+    claims = all_claims(book)
+    judge_all(claims, recorded_machines(book))
     if name == HERE and (pages := waiting(book)):
         from booktools.execute import execute_all  # Where there is nothing to execute, it need not be loaded.
 
         execute_all(book, pages)
-    for machine_, page, changed in stale(open_machines(book, name)):
+    machines = open_machines(book, name)
+    judge_all(claims, machines)
+    for machine_, page, changed in stale(machines):
         _say(quiet, f"records/{machine_}/{page}.ipynb is stale; changed since: {', '.join(changed)}")
     marks = _marks(book, name)
     languages = [each for each in book.languages if fresh or _finished(book, each, name) != marks[each]]
@@ -107,11 +113,8 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     shared += book.records.rglob("*.ipynb")
     if name == HERE:
         shared += book.notebooks.glob("*.ipynb")
-    modules = list(
-        (Path(__file__).resolve().parents[1] / "dlperf").rglob("*.py")
-    )  # shown on pages, and hashed for records
     cells = [repr([(cell.source, cell.options) for cell in source(book, page).cells]) for page in book.pages]
-    common = digest(name, tools(), repr(machine()), *cells, digest_of_files(shared), digest_of_files(modules))
+    common = digest(name, tools(), repr(machine()), *cells, digest_of_files(shared), all_modules())
     return {
         language: digest(common, digest_of_files(p for p in (book.chapters / language.code).rglob("*") if p.is_file()))
         for language in book.languages
@@ -121,6 +124,13 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
 def _finished(book: Book, language: Language, name: str) -> str:
     path = finished_of(book, language, name)
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def judge_all(claims: Mapping[str, Claim], machines: list[Machine]) -> None:
+    """Raises BookError if the predicate of a claim raises on one of the machines."""
+    for each in machines:
+        for claim in claims.values():
+            judge(claim, each)
 
 
 def stale(machines: list[Machine]) -> Iterator[tuple[str, str, tuple[str, ...]]]:

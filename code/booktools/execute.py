@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ from tqdm import tqdm
 
 from booktools.book import Book, BookError
 from booktools.executions import expected_seconds, open_notebook, stamp, write_notebook
+from booktools.keys import check_keys
 from booktools.page import Cell, source
+from dlperf.budget import VARIABLE
 from dlperf.environment import compiler
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -55,7 +58,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
             extra_arguments=["--IPKernelApp.log_level=ERROR"],
         )
         try:
-            client.execute()
+            client.execute(env={**os.environ, VARIABLE: str(book.timeout)})
         except CellTimeoutError:
             raise BookError(
                 f"{name}:{cells[index].line}: this cell ran past its limit of {book.timeout} s (timeout in _config.yml)"
@@ -72,6 +75,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
             raise BookError(f"{name}: no cell was executed: {error}") from None
     write_notebook(notebook, path)
     stamp(path)
+    check_keys(book, page, notebook, path)
 
 
 def raised_at(error: CellExecutionError, cell: Cell) -> int:

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from booktools.book import Book, BookError
 from booktools.fingerprint import changes, fingerprint
 from booktools.kept import digest, kept
+from booktools.keys import check_keys, twice
 from booktools.notebook import KEY, code_cells, glue, is_executed, read_records
 from booktools.page import source
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,15 @@ class Reading:
 
     ``mark`` is what it was executed under: fingerprint, machine, and once it has run environment
     and seconds. ``whole`` says whether every cell ran; ``keys`` are all that it stored, ``records``
-    those among them that have a value. ``digest`` is that of the file.
+    those among them that have a value, and ``twice`` says whether one of them stands for two.
+    ``digest`` is that of the file.
     """
 
     mark: dict[str, Any]
     whole: bool
     keys: frozenset[str]
     records: dict[str, dict[str, Any]]
+    twice: bool = False
     digest: str = ""
 
 
@@ -74,8 +78,8 @@ class Execution:
 
 def read(notebook: NotebookNode, name: str, mark: str = "") -> Reading:
     """Returns what a notebook says; BookError names the key of a record that cannot be read."""
-    kept_under_key = _plain(notebook.metadata.get(KEY, {}))
-    return Reading(kept_under_key, is_executed(notebook), frozenset(glue(notebook)), read_records(notebook, name), mark)
+    said, records = _plain(notebook.metadata.get(KEY, {})), read_records(notebook, name)
+    return Reading(said, is_executed(notebook), frozenset(glue(notebook)), records, bool(twice(notebook)), mark)
 
 
 def _plain(value: Any) -> Any:
@@ -132,6 +136,8 @@ def load_execution(book: Book, path: Path, page: str) -> Execution:
         said.mark["fingerprint"]["cells"], said.mark["environment"]["cpu"]
     except (KeyError, TypeError) as error:
         raise corrupt(book, path, error) from None
+    if said.twice:
+        check_keys(book, page, open_notebook(path), path)
     now = fingerprint(book, source(book, page))
     return Execution(said, tuple(changes(said.mark["fingerprint"], now)), lambda: open_notebook(path))
 

@@ -9,7 +9,6 @@ import ast
 import functools
 import importlib.metadata
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 import dlperf
 from booktools.book import Book, BookError
-from booktools.kept import digest, kept
+from booktools.kept import digest, digest_of_files, kept
 from booktools.page import Page, parse
 
 DLPERF = Path(dlperf.__file__).resolve().parent
@@ -90,15 +89,8 @@ def locked(lock: str) -> dict[str, str]:
 
 
 @functools.cache
-def _distributions(folder: Path) -> dict[str, list[str]]:
-    installed = Path(sysconfig.get_path("purelib"))
-    found = kept(folder, "distributions", str(installed), importlib.metadata.packages_distributions)
-    return dict(found)
-
-
-@functools.lru_cache(maxsize=64)
-def _pins(path: Path, mtime_ns: int) -> dict[str, str]:
-    return locked(path.read_text(encoding="utf-8"))
+def _distributions() -> dict[str, list[str]]:
+    return dict(importlib.metadata.packages_distributions())
 
 
 def fingerprint(book: Book, page: Page) -> dict[str, Any]:
@@ -108,15 +100,30 @@ def fingerprint(book: Book, page: Page) -> dict[str, Any]:
     the page reaches; ``versions`` holds the locked version of each package that page or modules
     import. BookError names the line of a cell that is not Python.
     """
-    modules, packages = reached({name for tree in page.trees(book) for name in imports_of(tree)})
     lock = book.root / "requirements.txt"
-    pinned = _pins(lock, lock.stat().st_mtime_ns) if lock.is_file() else {}
-    names = _distributions(book.kept)
-    pins = {canonicalize_name(dist) for name in packages for dist in names.get(name, [name])}
+    pins = lock.read_text(encoding="utf-8") if lock.is_file() else ""
+    made_of = digest(repr([(cell.source, cell.options) for cell in page.cells]), all_modules(), pins)
+    return kept(book.kept, f"fingerprint-{page.name}", made_of, lambda: _fingerprint(book, page, pins))
+
+
+def all_modules() -> str:
+    """Returns a hash of every module of ``dlperf``."""
+    return _all_modules(tuple((path, path.stat().st_mtime_ns) for path in sorted(DLPERF.rglob("*.py"))))
+
+
+@functools.lru_cache(maxsize=8)
+def _all_modules(files: tuple[tuple[Path, int], ...]) -> str:
+    return digest_of_files(path for path, _ in files)
+
+
+def _fingerprint(book: Book, page: Page, pins: str) -> dict[str, Any]:
+    modules, packages = reached({name for tree in page.trees(book) for name in imports_of(tree)})
+    pinned, names = locked(pins), _distributions()
+    reached_pins = {canonicalize_name(dist) for name in packages for dist in names.get(name, [name])}
     return {
         "cells": digest(*(part for c in page.cells for part in (c.source, repr(sorted(c.options.items()))))),
         "modules": {name: module(path)[0] for name, path in sorted(modules.items())},
-        "versions": {pin: pinned[pin] for pin in sorted(pins) if pin in pinned},
+        "versions": {pin: pinned[pin] for pin in sorted(reached_pins) if pin in pinned},
     }
 
 

@@ -47,7 +47,7 @@ def kept(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:
 
     ``folder`` may be removed at any time. What cannot be kept (no room, a folder that cannot be written) is made anew.
     """
-    path, mark = folder / f"{name}.pickle", digest(made_of, tools())
+    path, mark = folder / f"{name.replace('/', '-')}.pickle", digest(made_of, tools())
     try:
         with path.open("rb") as file:
             if pickle.load(file) == mark:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from booktools.book import BookError
 from booktools.page import as_notebook
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 KEY = "dlperf"
 """Where a notebook's metadata keep its fingerprint and machine."""

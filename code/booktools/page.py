@@ -29,9 +29,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Page:
-    """A page in one language, as what different readers need of it."""
+    """A page in one language, as what different readers need of it; ``name`` is such as ``en/measuring``."""
 
     path: Path
+    name: str
     text: str
     cells: tuple[Cell, ...]
     blocks: tuple[Block, ...]
@@ -94,8 +95,9 @@ def page_at(book: Book, path: Path) -> Page:
 @functools.lru_cache(maxsize=256)
 def _page(book: Book, path: Path, mtime_ns: int, size: int) -> Page:
     text = path.read_text(encoding="utf-8")
-    name = "page-" + path.relative_to(book.chapters).with_suffix("").as_posix().replace("/", "-")
-    return Page(path, text, *kept(book.kept, name, digest(text), lambda: (_cells(text, path), tuple(blocks(text)))))
+    name = path.relative_to(book.chapters).with_suffix("").as_posix()
+    cells, found = kept(book.kept, f"page-{name}", digest(text), lambda: (_cells(text, path), tuple(blocks(text))))
+    return Page(path, name, text, cells, found)
 
 
 def _cells(text: str, path: Path) -> tuple[Cell, ...]:

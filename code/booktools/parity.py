@@ -11,9 +11,11 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 from booktools.blocks import LINK, MATH, Block, roles, words
 from booktools.book import Book, Language
+from booktools.kept import digest, kept
 from booktools.page import Page, page_at
 
 SAME_ROLES = {
@@ -42,11 +44,16 @@ def problems(book: Book) -> list[str]:
     if found:
         return found
     for language in book.languages[1:]:
+        known = terms(book, language.code)
         for page in book.pages:
             ours, theirs = (page_at(book, book.page(each.code, page)) for each in (first, language))
-            found += _cells(book, ours, theirs)
-            found += _pages(book, ours, theirs, terms(book, language.code))
+            made_of = digest(ours.text, theirs.text, repr(known))
+            found += kept(book.kept, f"parity-{theirs.name}", made_of, partial(_pair, book, ours, theirs, known))
     return found
+
+
+def _pair(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]:
+    return _cells(book, ours, theirs) + _pages(book, ours, theirs, known)
 
 
 def _missing(book: Book, language: Language) -> list[str]:

@@ -6,13 +6,14 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from booktools.book import Book, BookError
 from booktools.executions import Execution, execution, load_execution
 from booktools.notebook import code_cells, glue, stored
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""
@@ -56,7 +57,7 @@ class Machine:
         """Returns whether the machine has what a claim needs: cuda, compiler, linux, devices>=n, cores>=n."""
         environment = self.environment
         if need == "cuda":
-            return bool(environment.get("gpus"))
+            return bool(environment.get("gpus")) and environment.get("accelerator", "cuda") == "cuda"
         if need == "compiler":
             return bool(environment.get("compiler"))
         if need == "linux":

@@ -17,7 +17,7 @@ from sphinx.util import logging
 
 from booktools.catalogue import Catalogue
 from booktools.edition import current
-from dlperf.plot import COLORS, INK
+from dlperf.palette import COLORS, INK
 
 logger = logging.getLogger(__name__)
 PYTHON = ("python", "ipython", "ipython3", "py", "python3")

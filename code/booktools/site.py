@@ -27,6 +27,12 @@ from booktools.records import borrow
 from booktools.room import FULL, is_full
 
 logger = logging.getLogger(__name__)
+UNUSED_EXTENSIONS = ("sphinx_togglebutton", "sphinx_copybutton", "sphinx_thebe", "sphinx_comments", "sphinx_book_theme",
+                     "sphinx_jupyterbook_latex", "sphinx.ext.intersphinx", "jupyter_book")  # fmt: skip
+"""What Jupyter Book loads and this book's own theme replaces or does without: loading it takes a second."""
+UNUSED_SETTINGS = ("comments_config", "use_jupyterbook_latex", "use_multitoc_numbering",
+                   "html_theme", "html_theme_options", "latex_engine")  # fmt: skip
+"""What it sets for them."""
 
 
 def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, quiet: bool) -> int:
@@ -64,6 +70,8 @@ def _sphinx(book: Book, language: Language, name: str, fresh: bool, quiet: bool)
     config, _ = get_final_config(
         user_yaml=book.root / "_config.yml", cli_config=overrides, sourcedir=book.root, use_external_toc=True
     )
+    config = {key: value for key, value in config.items() if key not in UNUSED_SETTINGS}
+    config["extensions"] = [name for name in config["extensions"] if name not in UNUSED_EXTENSIONS]
     out, doctrees = html_of(book, language, name), doctrees_of(book, language, name)
     out.mkdir(parents=True, exist_ok=True)
     return Sphinx(

@@ -3,12 +3,18 @@
 Every chapter uses the spine:
 
 ``timing``       measure, compare, Benchmark
+``turns``        interleave: one sample of each side in turn
+``spans``        intervals of time: how long several ran at once, and their drawing
+``counters``     what the operating system counts of this process
 ``measurement``  Measurement, the value that they return
 ``device``       try_gpu, try_all_gpus, synchronize
+``budget``       seconds_left, what the limit of a notebook's cell leaves
 ``environment``  what a measurement was taken on
 ``records``      record, which hands a value to the book
 ``plot``         figures in the book's look
+``palette``      their colours
 ``native``       C++ from Python
+``workers``      crews of processes, pinned to a core each
 ``network``      hosts in network namespaces, joined by links of a known rate
 
 and imports what it teaches from a package of its own, or from those of chapters before it:

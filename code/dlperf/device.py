@@ -1,4 +1,8 @@
-"""Which devices are here, and waiting for them. One place asks; everything else is told."""
+"""Which devices are here, and waiting for them. One place asks; everything else is told.
+
+A *GPU* is what PyTorch calls an accelerator: a CUDA device, or Apple's ``mps`` or Intel's ``xpu``. What only CUDA
+has, such as a graph of launches, asks `needs_cuda`.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,14 @@ def try_gpu(i: int = 0) -> torch.device:
     """
     if i < 0:
         raise ValueError(f"a device index counts from 0, got {i}")
-    if i < torch.cuda.device_count():
-        return torch.device("cuda", i)
-    return torch.device("cpu")
+    devices = try_all_gpus()
+    return devices[i] if i < len(devices) else torch.device("cpu")
 
 
 def try_all_gpus() -> list[torch.device]:
     """Returns every GPU, or ``[cpu]`` without one: never an empty list."""
-    return [torch.device("cuda", i) for i in range(torch.cuda.device_count())] or [torch.device("cpu")]
+    kind = torch.accelerator.current_accelerator() or torch.device("cpu")  # what PyTorch was built for, here or not
+    return [torch.device(kind.type, i) for i in range(torch.accelerator.device_count())] or [torch.device("cpu")]
 
 
 def synchronize(*devices: torch.device | str) -> None:
@@ -28,14 +32,29 @@ def synchronize(*devices: torch.device | str) -> None:
     On a CPU PyTorch computes before it returns, so there is nothing to wait for.
     """
     for device in map(torch.device, devices or try_all_gpus()):
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
+        if device.type != "cpu":
+            torch.accelerator.synchronize(device)
+
+
+def has_cuda(device: torch.device | str) -> bool:
+    """Returns whether the device is one of CUDA's, AMD's under ROCm among them."""
+    return torch.device(device).type == "cuda"
+
+
+def needs_cuda(device: torch.device | str, what: str) -> torch.device:
+    """Returns ``device`` if it is one of CUDA's; ValueError says ``what`` needs it, and what the device is."""
+    if not has_cuda(device):
+        raise ValueError(f"{what} needs a CUDA device, got {torch.device(device)}: {describe(device)}")
+    return torch.device(device)
 
 
 def describe(device: torch.device | str) -> str:
     """Returns what a reader would call the device, such as ``NVIDIA H200`` or ``CPU, 2 threads``."""
     device = torch.device(device)
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    threads = torch.get_num_threads()
-    return f"CPU, {threads} thread{'s' * (threads > 1)}"
+    if device.type == "cpu":
+        threads = torch.get_num_threads()
+        return f"CPU, {threads} thread{'s' * (threads > 1)}"
+    if device.type == "mps":  # there is one, and PyTorch asks the system for its name elsewhere
+        return torch.backends.mps.get_name()
+    module = torch.get_device_module(device)
+    return module.get_device_name(device) if hasattr(module, "get_device_name") else device.type.upper()

@@ -115,10 +115,10 @@ def machine() -> dict[str, object]:
 
 
 def gpus() -> list[str]:
-    """Returns the name of every CUDA device that PyTorch sees; empty without one."""
-    import torch
+    """Returns the name of every GPU that PyTorch sees, of whichever kind; empty without one."""
+    from dlperf.device import describe, try_all_gpus
 
-    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return [describe(device) for device in try_all_gpus() if device.type != "cpu"]
 
 
 @functools.cache
@@ -134,6 +134,8 @@ def code_hash() -> str:
 def _fixed() -> dict[str, object]:
     import torch
 
+    from dlperf.device import try_gpu
+
     flags = _proc_field("/proc/cpuinfo", "flags")
     return {
         "cpu": cpu_model(),
@@ -141,6 +143,7 @@ def _fixed() -> dict[str, object]:
         "memory_bytes": memory_bytes(),
         "virtual": "hypervisor" in flags.split() if flags else None,
         "gpus": gpus(),
+        "accelerator": try_gpu().type if gpus() else None,
         "cuda": torch.version.cuda if torch.cuda.is_available() else None,
         "driver": _proc_field("/proc/driver/nvidia/version", "NVRM version"),
         "torch": torch.__version__,

@@ -22,6 +22,10 @@ class UnitError(ValueError):
     """Two quantities were combined whose units do not go together."""
 
 
+class PairingError(ValueError):
+    """Two measurements were combined sample by sample that were not taken in turn."""
+
+
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """Returns a value for reading: ``3.21 µs``, ``12.4 GB/s``, ``1.83`` for a pure number."""
     if unit == "1" and isinstance(value, int):
@@ -32,6 +36,8 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
         scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
         scale, prefix = next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])
         text = _round(value / scale, digits)
+    if unit == "1/s":
+        return f"{text} {prefix}/s" if prefix else f"{text}/s"  # 56.3 k/s, not k1/s
     return text if unit == "1" else f"{text} {prefix}{unit}"
 
 
@@ -45,7 +51,8 @@ def _round(value: float, digits: int) -> str:
 class Measurement:
     """Samples of one quantity, with the unit and the environment they were taken in.
 
-    ``samples`` are in ``unit`` (one of ``UNITS``); each is the mean over ``calls_per_sample`` calls.
+    ``samples`` are in ``unit`` (one of ``UNITS``); each is the mean over ``calls_per_sample`` calls. Measurements with
+    the same ``turns``, a mark that `dlperf.turns` gives, were taken in turn: sample by sample they belong together.
     Statistics are of the samples: never report the mean without the spread. See the chapter
     *Measuring performance*.
     """
@@ -55,6 +62,7 @@ class Measurement:
     description: str = ""
     calls_per_sample: int = 1
     environment: dict[str, Any] = field(default_factory=dict, repr=False)
+    turns: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -112,37 +120,45 @@ class Measurement:
             raise UnitError(f"a rate needs a time in s, this measurement is in {self.unit}")
         return self._with(tuple(amount / t for t in self.samples), f"{unit}/s")
 
-    def __truediv__(self, other: Measurement) -> Measurement:
-        """Returns the ratio of two measurements of one unit, as a pure number.
+    def pairs(self, other: Measurement) -> list[tuple[float, float]]:
+        """Returns the samples of both sides, turn by turn; PairingError unless the two were taken in turn."""
+        if not self.turns or self.turns != other.turns or len(self.samples) != len(other.samples):
+            raise PairingError(
+                f"{self.summary()} and {other.summary()} were not taken in turn, so their samples do not belong "
+                "together: take them by timing.interleave or timing.compare, or set one median against the other"
+            )
+        return list(zip(self.samples, other.samples, strict=True))
 
-        Samples are paired where both sides have as many, which is right when the two were taken
-        alternately (`timing.compare`); otherwise each is set against the other's median.
-        """
+    def __truediv__(self, other: Measurement) -> Measurement:
+        """Returns the ratio of two measurements of one unit that were taken in turn, sample by sample."""
         if self.unit != other.unit:
             raise UnitError(f"{self.unit} over {other.unit} is not a ratio of like things")
-        if len(self.samples) == len(other.samples):
-            return self._ratio(a / b for a, b in zip(self.samples, other.samples, strict=True))
-        return self._ratio(a / other.median for a in self.samples)
+        return self._ratio(a / b for a, b in self.pairs(other))
 
     def __add__(self, other: Measurement) -> Measurement:
-        """Returns the sum of two measurements of one unit, paired as in division."""
+        """Returns the sum of two measurements of one unit that were taken in turn, sample by sample."""
         if self.unit != other.unit:
             raise UnitError(f"cannot add {self.unit} and {other.unit}")
-        if len(self.samples) == len(other.samples):
-            return self._with(tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)), self.unit)
-        return self._with(tuple(a + other.median for a in self.samples), self.unit)
+        return self._with(tuple(a + b for a, b in self.pairs(other)), self.unit)
 
     def _ratio(self, samples: Iterable[float]) -> Measurement:
         return replace(self._with(tuple(samples), "1"), description="")  # it is no longer what either side was
 
     def _with(self, samples: Sequence[float], unit: str) -> Measurement:
-        return Measurement(tuple(samples), unit, self.description, self.calls_per_sample, self.environment)
+        return replace(self, samples=tuple(samples), unit=unit)
 
     def __format__(self, spec: str) -> str:
         return format(self.median, spec) if spec else str(self)
 
+    @property
+    def digits(self) -> int:
+        """The significant digits that the spread lets the median have: two or three."""
+        if not self.iqr or not self.median:
+            return 3
+        return min(3, max(2, math.floor(math.log10(abs(self.median))) - math.floor(math.log10(self.iqr)) + 1))
+
     def __str__(self) -> str:
-        return format_quantity(self.median, self.unit)
+        return format_quantity(self.median, self.unit, self.digits)
 
     def summary(self) -> str:
         """Returns median, interquartile range and number of samples in one line."""

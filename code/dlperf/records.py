@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,11 @@ def bundle(key: str, value: Any, unit: str = "1", digits: int = 3) -> dict[str, 
         return {key: {"text/html": value._repr_html_()}}
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"{key}: record takes a Measurement, a number, a str, a table or a figure, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(
+            f"{key}: {value} cannot be recorded, since JSON has no such number and no claim could compare it; "
+            "record a finite number, or a sign that says what is meant, such as '∞' or '–'"
+        )
     data = {"key": key, "kind": "value", "value": value, "unit": unit, "environment": environment()}
     shown = value if isinstance(value, str) else format_quantity(value, unit, digits)
     derived = _percentages(key, value) if unit == "1" and not isinstance(value, str) else {}
@@ -64,7 +70,7 @@ def record(key: str, value: Any, unit: str = "1", digits: int = 3) -> None:
     significant ``digits``, a string of digits or identifiers (no words: a page in another language
     shows it too), a matplotlib figure, or a table. Outside a notebook there is nothing to hand it
     to, so the line is printed instead. Raises TypeError for anything else, ValueError for a key
-    without a page. See the chapter *Measuring performance*.
+    without a page and for what is not a finite number. See the chapter *Measuring performance*.
     """
     page, _, name = key.partition(".")
     if not page or not name:

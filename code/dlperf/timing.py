@@ -7,18 +7,29 @@ import time
 import timeit
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch.utils import benchmark
 
-from dlperf.device import synchronize
+from dlperf.budget import seconds_left
+from dlperf.device import synchronize, try_all_gpus
 from dlperf.environment import environment
 from dlperf.measurement import WIDE_SPREAD, Measurement
+from dlperf.turns import interleave
 
 
 class SpreadWarning(UserWarning):
     """The samples scatter so much that their median should not be compared closely."""
+
+
+class FewSamplesWarning(UserWarning):
+    """So few samples were taken that their quartiles say little: the time for them was used up."""
+
+
+FEW = 5
+"""Samples below which a measurement warns. What a cell has left may cut a comparison down to these, hardly further."""
 
 
 class Benchmark:
@@ -50,18 +61,32 @@ class Benchmark:
             print(f"{self.description}: {self.seconds:.4f} sec")
 
 
-def _clock(fn: Callable[[], Any], device: torch.device | str | None) -> tuple[timeit.Timer, int]:
-    """Returns a timer for ``fn``, and the calls per sample that hide the clock's cost.
+def clock(device: torch.device | str | None = None) -> Callable[[], float]:
+    """Returns a clock in seconds that waits for ``device`` before it is read; without one, for every GPU here.
 
-    The clock waits for the GPU, unless ``device`` is said to be the CPU.
+    `torch.utils.benchmark.timer` would wait for the current GPU only, whichever was meant.
     """
+    devices = [torch.device(device)] if device is not None else try_all_gpus()
+    gpus = [device for device in devices if device.type != "cpu"]
+
+    def now() -> float:
+        synchronize(*gpus)
+        return timeit.default_timer()
+
+    return now if gpus else timeit.default_timer
+
+
+def _clock(fn: Callable[[], Any], device: torch.device | str | None) -> tuple[timeit.Timer, int]:
+    """Returns a timer for ``fn``, and the calls per sample that hide the cost of `clock`."""
     if not callable(fn):
         raise TypeError(f"measure needs a function to call, got {type(fn).__name__}; wrap it in a lambda")
-    timer = benchmark.timer if device is None or torch.device(device).type != "cpu" else timeit.default_timer
+    timer = clock(device)
     fn()  # whatever happens only once, such as compiling, must not decide how many calls make a sample
-    # PyTorch picks the block size, which warms up too: 0.1 ms or more here, longer where its clock waits for a GPU.
+    # PyTorch picks the block size, which warms up too: 0.1 ms or more here. Where the clock waits for a GPU, PyTorch
+    # would make its cost a ten-thousandth of a sample of up to a second; with less time it settles for a thousandth.
     pilot = benchmark.Timer("fn()", globals={"fn": fn}, num_threads=torch.get_num_threads(), timer=timer)
-    return timeit.Timer(fn, timer=timer), pilot.blocked_autorange(min_run_time=0.1).number_per_run
+    run_time = 0.1 if timer is timeit.default_timer else 0.02
+    return timeit.Timer(fn, timer=timer), pilot.blocked_autorange(min_run_time=run_time).number_per_run
 
 
 def compare(
@@ -75,22 +100,26 @@ def compare(
     """Returns the time per call of each function in seconds, all measured alternately.
 
     One sample of each is taken in turn, so that a change of clock frequency or a neighbour's load
-    falls on all of them and their ratio stays meaningful. Warm-up, block size and clock are
-    `torch.utils.benchmark`'s; the clock waits for the GPU. ``num_threads`` defaults to PyTorch's
-    current number. Once ``max_seconds`` have passed, the turn in progress is the last. ``device`` is
-    where the work runs: it goes into the record, and the CPU need not wait for a GPU.
+    falls on all of them and their ratio stays meaningful. Warm-up and block size are
+    `torch.utils.benchmark`'s. ``num_threads`` defaults to PyTorch's current number. ``device`` is where
+    the work runs: it goes into the record, and the clock waits for it; without it, for every GPU here.
+    Once ``max_seconds`` have passed, the turn in progress is the last. In a notebook whose cells have a
+    limit (`dlperf.budget`), a comparison takes about a tenth of what the cell has left, or five turns,
+    but for these at most half of it. A `FewSamplesWarning` tells of fewer than five.
     """
-    samples: dict[str, list[float]] = {name: [] for name in functions}
     with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
         clocks = {name: _clock(fn, device) for name, fn in functions.items()}
-        start = time.perf_counter()
-        for _ in range(repeats):
-            for name, (timer, number) in clocks.items():
-                samples[name].append(timer.timeit(number) / number)
-            if time.perf_counter() - start > max_seconds:
-                break
+        sides = {name: partial(timer.timeit, number) for name, (timer, number) in clocks.items()}
+        left = seconds_left()
+        limit = lambda turns: min(max_seconds, left / (10 if turns >= FEW else 2))
+        # choosing the size of a block has warmed up
+        blocks = interleave(sides, repeats, warm_up=0, enough=lambda turns, seconds: seconds > limit(turns))
+        turns = min(map(len, blocks.values()), default=0)
+        if turns < min(FEW, repeats):
+            few = f"{', '.join(functions)}: {turns} samples each, their time of {limit(turns):.3g} s was used up"
+            warnings.warn(few, FewSamplesWarning, stacklevel=2)
         env = environment(device)
-    return {name: _checked(Measurement(tuple(samples[name]), "s", name, clocks[name][1], env)) for name in functions}
+    return {name: _checked(taken.per_call(name, clocks[name][1], env)) for name, taken in blocks.items()}
 
 
 def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Measurement:

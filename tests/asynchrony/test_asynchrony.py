@@ -13,6 +13,7 @@ import torch
 from dlperf.asynchrony import backlog, blocking, costs, data_loading, implicit_sync, streams
 from dlperf.asynchrony.costs import Costs, Loop
 from dlperf.asynchrony.engine import Engine
+from dlperf.turns import Turns
 
 
 def simulated(costs: Costs, n: int) -> float:
@@ -81,7 +82,7 @@ def test_length_counts_numbers() -> None:
 
 def test_blockers_return_before_they_finish() -> None:
     with Engine(["cpu"]) as engine:
-        found = blocking.in_turn(blocking.blockers(engine, 64), repeats=2)
+        found = blocking.returned_and_finished(blocking.blockers(engine, 64), repeats=2)
     assert found.keys() == blocking.PUBLISHED.keys()
     assert all(a < b for early, late in found.values() for a, b in zip(early.samples, late.samples, strict=True))
 
@@ -245,7 +246,9 @@ def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
 def test_without_a_bound_the_clocks_say_what_was_left() -> None:
     """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
     assert a_run(backlog.UNBOUNDED, 0.1).ahead == pytest.approx(9 - 1)
-    assert backlog.predicted([a_run(2, 0.9)], [a_run(2, 1.0, 7)]).samples == (7 + 2 * backlog.BATCH_BYTES,)
+    assert backlog.predicted(Turns([a_run(2, 0.9)]), Turns([a_run(2, 1.0, 7)])).samples == (
+        7 + 2 * backlog.BATCH_BYTES,
+    )
 
 
 def test_the_middle_run_is_of_median_time() -> None:
@@ -264,7 +267,7 @@ def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
     (run,) = found["depth 2"]
     assert run.live > 0
     assert run.returned <= run.finished
-    assert backlog.taken([run], "process").unit == "B"
+    assert backlog.taken(Turns([run]), "process").unit == "B"
 
 
 def test_a_fresh_process_that_fails_says_why() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -9,6 +11,7 @@ import pytest
 
 from booktools.book import Book, BookError
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, all_claims, judge
+from booktools.keys import check_keys
 from booktools.notebook import Execution
 from booktools.records import Machine, read_records, recorded_machines
 from dlperf.measurement import Measurement
@@ -62,6 +65,8 @@ def test_without_the_hardware_or_the_record_nothing_is_said() -> None:
     needy = Claim("p.gpu", ("p.a",), lambda r: True, needs=("cuda", "devices>=2"))
     assert judge(needy, machine({})).lacking == ("cuda", "devices>=2")
     assert judge(needy, machine({"p.a": 1.0}, gpus=["one", "two"])).outcome == HELD
+    apple = machine({"p.a": 1.0}, gpus=["Apple M5"], accelerator="mps")
+    assert judge(needy, apple).lacking == ("cuda", "devices>=2")
     assert judge(FASTER, machine({"p.b": 1.0})).lacking == ("p.a",)
     assert judge(FASTER, machine({"p.b": 1.0})).outcome == NOT_RUN
 
@@ -69,6 +74,77 @@ def test_without_the_hardware_or_the_record_nothing_is_said() -> None:
 def test_an_unknown_need_is_refused() -> None:
     with pytest.raises(BookError, match="'quantum'"):
         machine({}).has("quantum")
+
+
+def claim_of(folder: Path, predicate: str) -> Claim:
+    """Returns the claim of a file such as the book has, with this predicate."""
+    path = folder / "chapters" / "claims" / "p.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f"from booktools.claims import Claim\n\n\nCLAIMS = (Claim('p.faster', ('p.a', 'p.b'), {predicate}),)\n",
+        encoding="utf-8",
+    )
+    (claim,) = all_claims(Book(folder)).values()
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("predicate", "what"),
+    [
+        ("lambda r: r['p.a'].median < r['p.b']", r"TypeError on the machine 'm', where 'p\.b' is ∞: '<' not supported"),
+        (
+            "lambda r: r['p.c'] > 1",
+            r"KeyError on the machine 'm': it reads 'p\.c', which is none of its keys: p\.a, p\.b$",
+        ),
+        ("lambda r: 1 / 0", r"ZeroDivisionError on the machine 'm': division by zero$"),
+        ("lambda r: r['p.a'] / 2", r"AttributeError on the machine 'm', where 'p\.a' is 2\.00 s: "),
+    ],
+)
+def test_a_predicate_that_raises_is_one_line(tmp_path: Path, predicate: str, what: str) -> None:
+    """It names the file and line of the claim, the claim, the machine, and the record that was read last."""
+    with pytest.raises(BookError, match=rf"^chapters/claims/p\.py:4: the claim 'p\.faster' raised {what}") as raised:
+        judge(claim_of(tmp_path, predicate), machine({"p.a": Measurement((2.0,)), "p.b": "∞"}))
+    assert "\n" not in str(raised.value)
+
+
+def recorded_in(cells: list[str]) -> tuple[str, nbformat.NotebookNode]:
+    """Returns a page of cells that each record what its source says, and its execution."""
+    text = "---\nkernelspec:\n  name: python3\n---\n" + "".join(
+        f"\n```{{code-cell}} ipython3\n{source}\n```\n" for source in cells
+    )
+    done = nbformat.v4.new_notebook()
+    for source in cells:
+        keys = re.findall(r'"([^"]+)"', source)
+        outputs = [output for key in keys for output in executed({key: 1.5}, {}).cells[0].outputs]
+        done.cells.append(nbformat.v4.new_code_cell(source, outputs=outputs, execution_count=1))
+    return text, done
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (['record("p.a", 1)', 'record("p.a", 2)'], r"p\.md:11: records 'p\.a', which .*p\.md:7 has recorded already"),
+        (['record("p.a", 1); record("p.a", 2)'], r"p\.md:7: records 'p\.a', which .*p\.md:7 has recorded already"),
+        (['record("p.a", 1)', 'record("p.a.percent", 2)'], r"p\.md:11: records 'p\.a\.percent', which .*p\.md:7 "),
+    ],
+)
+def test_a_key_recorded_twice_is_an_error_that_names_both_cells(tiny: Book, cells: list[str], message: str) -> None:
+    text, done = recorded_in(cells)
+    tiny.page("en", "p").write_text(text, encoding="utf-8")
+    with pytest.raises(BookError, match=message):
+        check_keys(tiny, "p", done, tiny.notebooks / "p.ipynb")
+
+
+def test_a_key_recorded_twice_before_the_cells_changed(tiny: Book) -> None:
+    """Of a stale record, a cell that is no longer on the page is named by its number."""
+    _, done = recorded_in(['record("p.a", 1)', 'record("p.a", 2)'])
+    tiny.page("en", "p").write_text(recorded_in(['record("p.a", 2)'])[0], encoding="utf-8")
+    with pytest.raises(BookError, match=r"p\.md:7: records 'p\.a', which chapters/en/p\.md \(cell 1, since changed\)"):
+        check_keys(tiny, "p", done, tiny.notebooks / "p.ipynb")
+
+
+def test_keys_recorded_once_are_fine(tiny: Book) -> None:
+    check_keys(tiny, "p", recorded_in(['record("p.a", 1)', 'record("p.b", 2)', "1 + 2"])[1], tiny.notebooks / "p.ipynb")
 
 
 def test_there_is_a_record_for_every_chapter() -> None:

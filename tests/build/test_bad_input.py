@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from booktools.book import Book
+from booktools.keys import stored
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 
@@ -88,6 +90,30 @@ def claim_reads_an_unknown_key(book: Book) -> None:
     edit(book.chapters / "claims" / "tiny.py", '("tiny.sum",)', '("tiny.sun",)')
 
 
+def claim_raises(book: Book) -> None:
+    edit(book.chapters / "claims" / "tiny.py", 'r["tiny.sum"].median', 'r["tiny.sum"].medium')
+
+
+def key_is_recorded_twice(book: Book) -> None:
+    edit_both(book, "tiny", "1 + 2", "record('tiny.size', 1 + 2)")
+
+
+def key_is_recorded_in_a_loop(book: Book) -> None:
+    edit_both(book, "tiny", "1 + 2", "for n in range(2):\n    record('tiny.n', n)")
+
+
+def record_has_a_key_twice(book: Book) -> None:
+    path = book.records / "named" / "tiny.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    cell.outputs = [*cell.outputs, next(o for o in cell.outputs if stored(o) == "tiny.size")]
+    nbformat.write(notebook, path)
+
+
+def value_is_no_number(book: Book) -> None:
+    edit_both(book, "tiny", "1 + 2", "record('tiny.n', float('nan'))")
+
+
 def number_is_naked(book: Book) -> None:
     edit(book.page("en", "tiny"), "Like this.", "It is 3.5 times faster.")
 
@@ -114,6 +140,15 @@ BAD = (
     (key_in_a_table_is_unknown, r"chapters/en/tiny\.md:\d+: .*no machine has a record 'tiny\.sun'"),
     (claim_is_unknown, r"chapters/en/tiny\.md:\d+: .*there is no claim 'tiny\.negative'"),
     (claim_reads_an_unknown_key, r"chapters/en/tiny\.md:\d+: .*tiny\.positive: no machine has a record 'tiny\.sun'"),
+    (
+        claim_raises,
+        r"\nchapters/claims/tiny\.py:5: the claim 'tiny\.positive' raised AttributeError on the machine "
+        r"'this', where 'tiny\.sum' is .*: 'Measurement' object has no attribute 'medium'\n$",
+    ),
+    (key_is_recorded_twice, r"chapters/en/tiny\.md:\d+: records 'tiny\.size', which chapters/en/tiny\.md:\d+ has"),
+    (key_is_recorded_in_a_loop, r"(chapters/en/tiny\.md:\d+): records 'tiny\.n', which \1 has recorded already"),
+    (record_has_a_key_twice, r"(chapters/en/tiny\.md:\d+): records 'tiny\.size', which \1 has .*records/named"),
+    (value_is_no_number, r"chapters/en/tiny\.md:\d+: this cell raised ValueError: tiny\.n: nan cannot be recorded"),
     (number_is_naked, r"chapters/en/tiny\.md:\d+: naked number '3\.5 times'"),
     (record_is_cut_off, r"records/named/tiny\.ipynb: this record is corrupt or cut off"),
     (record_is_corrupt, r"records/named/tiny\.ipynb: .*'tiny\.sum' is corrupt"),

@@ -11,8 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from booktools.book import Book
+from booktools.keys import stored
 from booktools.notebook import KEY
-from booktools.records import read_records, stored
+from booktools.records import read_records
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 

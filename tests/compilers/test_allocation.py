@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
+from dlperf import counters
 from dlperf.compilers import allocation
-from dlperf.measuring import pitfalls
 
 PAGE, BYTES = 4096, 2**27
 
@@ -16,9 +16,9 @@ PAGE, BYTES = 4096, 2**27
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
 def test_new_memory_has_to_be_provided_and_kept_memory_has_not() -> None:
     fn = lambda: torch.ones(BYTES // 4)
-    new = pitfalls.page_faults(fn)
+    new = counters.page_faults(fn)
     with allocation.kept_memory() as told:
-        kept = min(pitfalls.page_faults(fn) for _ in range(12))  # the first of them have to fill it
+        kept = min(counters.page_faults(fn) for _ in range(12))  # the first of them have to fill it
     if not told:
         pytest.skip("the C library is not glibc")
     assert kept < 0.01 * BYTES / PAGE < new

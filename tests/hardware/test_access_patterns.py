@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dlperf.hardware import access_patterns, atomics
+from dlperf.hardware import access_patterns, atomics, minimum
 from tests.assembly import instructions
 
 
@@ -59,6 +59,6 @@ def test_predicted_stops_growing_at_a_line(monkeypatch):
 
 def test_in_turn_does_not_count_the_first_call():
     calls = []
-    taken = access_patterns.in_turn({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
+    taken = minimum.single_calls({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
     assert calls == ["a", "b"] * 4
     assert [len(m.samples) for m in taken.values()] == [3, 3]

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from dlperf import counters
 from dlperf.hardware import page_faults, roofline
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
@@ -72,7 +73,7 @@ def test_large_pages_are_refused_elsewhere(monkeypatch: pytest.MonkeyPatch) -> N
         page_faults.price_with_large_pages()
 
 
-@pytest.mark.skipif(page_faults.resource is None, reason="the system does not tell")
+@pytest.mark.skipif(counters.resource is None, reason="the system does not tell")
 def test_new_memory_is_found_page_by_page() -> None:
     kept = torch.ones(2**20)
-    assert page_faults.page_faults(lambda: kept.add_(1)) < 10
+    assert counters.page_faults(lambda: kept.add_(1)) < 10

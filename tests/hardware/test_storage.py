@@ -160,7 +160,7 @@ def test_loads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
         return Measurement((float(len(asked)),), "1/s")
 
     monkeypatch.setattr(storage, "rate", rate)
-    small, large = storage.in_turn(Path(), [(1, 1), (2, 1)], samples=2)
+    small, large = storage.rates_in_turn(Path(), [(1, 1), (2, 1)], samples=2)
     assert asked == [1, 2, 1, 2]
     assert (small.samples, large.samples) == ((1.0, 3.0), (2.0, 4.0))
 

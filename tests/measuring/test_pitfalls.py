@@ -6,6 +6,7 @@ import time
 import pytest
 import torch
 
+from dlperf import counters
 from dlperf.measuring import pitfalls
 
 
@@ -102,5 +103,5 @@ def test_make_garbage_marks_nothing_without_a_collector():
 
 def test_page_faults_sees_memory_that_is_touched_for_the_first_time():
     kept = torch.ones(2**24)
-    assert pitfalls.page_faults(lambda: kept.add_(1)) < 16
-    assert pitfalls.page_faults(lambda: torch.ones(2**24)) >= 16  # 64 MiB: 32 pages even of the largest common size
+    assert counters.page_faults(lambda: kept.add_(1)) < 16
+    assert counters.page_faults(lambda: torch.ones(2**24)) >= 16  # 64 MiB: 32 pages even of the largest common size

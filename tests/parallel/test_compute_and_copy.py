@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from dlperf.asynchrony.engine import Engine
 from dlperf.measurement import Measurement
 from dlperf.parallel import compute_and_copy
+from dlperf.turns import interleave
 
 
 @dataclass
@@ -56,13 +57,13 @@ def test_only_the_published_runs_in_pytorch_are_below_their_bound() -> None:
 
 
 def test_both_orders_have_the_same_steps_and_copy_what_is_computed() -> None:
-    orders = compute_and_copy.products_first(4), compute_and_copy.in_turn(4)
+    orders = compute_and_copy.products_first(4), compute_and_copy.each_then_its_copy(4)
     assert sorted(orders[0]) == sorted(orders[1])
     assert all(steps.index(("product", i)) < steps.index(("copy", i)) for steps in orders for i in range(4))
 
 
 @pytest.mark.parametrize("queues", [1, 2])
-@pytest.mark.parametrize("order", [compute_and_copy.products_first, compute_and_copy.in_turn])
+@pytest.mark.parametrize("order", [compute_and_copy.products_first, compute_and_copy.each_then_its_copy])
 @pytest.mark.parametrize("place", ["copy_new", "copy_kept"])
 def test_copies_are_right_and_follow_their_products(queues: int, order: object, place: str) -> None:
     results = compute_and_copy.Results(count=5, n=70, depth=3)
@@ -109,7 +110,7 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
         calls.append(name)
         return compute_and_copy.Trial(len(calls), 7, ())
 
-    trials = compute_and_copy.alternate({name: lambda name=name: variant(name) for name in "ab"}, 2)  # type: ignore[misc]
+    trials = interleave({name: lambda name=name: variant(name) for name in "ab"}, 2)
     assert "".join(calls) == "ababab"
     assert compute_and_copy.measured(trials["b"]).samples == (4.0, 6.0)
     assert compute_and_copy.measured(trials["a"], "pages").unit == "1"
@@ -121,7 +122,7 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
 @pytest.mark.parametrize("streams", [1, 2])
 def test_a_gpu_overlaps_only_with_a_second_stream(streams: int) -> None:
     results = compute_and_copy.Results(6, 2000, 2000, "cuda")
-    for steps in (compute_and_copy.products_first(6), compute_and_copy.in_turn(6)):
+    for steps in (compute_and_copy.products_first(6), compute_and_copy.each_then_its_copy(6)):
         trial = compute_and_copy.run_on_gpu(results, steps, results.copy_kept, streams)
         assert (trial.overlap > 0) == (streams == 2)
         for copy, product in zip(results.copies, results.products, strict=True):

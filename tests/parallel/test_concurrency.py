@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import threading
 import time
 from typing import NamedTuple
 
@@ -14,6 +12,7 @@ from dlperf.asynchrony.engine import Engine
 from dlperf.compilers import cuda_graphs
 from dlperf.parallel import concurrency, saturation
 from dlperf.parallel.concurrency import Load
+from dlperf.workers import LEAD
 
 
 @pytest.mark.parametrize(
@@ -91,18 +90,15 @@ def test_workers_get_equal_shares(n: int, workers: int) -> None:
     assert rounds >= 1
 
 
-def test_a_worker_does_what_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crew_begins_together_and_shares_products_out(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(saturation, "products", lambda a, out, rounds: asked.append((tuple(a.shape), rounds)))
-    near, far = multiprocessing.Pipe()
-    thread = threading.Thread(target=saturation._serve, args=(far, None))
-    thread.start()
+    crew = saturation.workers(2)
+    monkeypatch.setattr(crew, "run", lambda fn, *args: [fn(rank, *args) for rank in range(2)])
     start = time.perf_counter()
-    seconds = saturation.Workers([near]).products(4, 6, 2)
-    assert 0 <= seconds <= time.perf_counter() - start - saturation.LEAD
-    near.send(None)
-    thread.join()
-    assert asked == [((6, 4, 4), 2)]
+    seconds = crew.products(4, 6, 2)
+    assert 0 <= seconds <= time.perf_counter() - start - LEAD
+    assert asked == [((3, 4, 4), 2)] * 2
 
 
 def test_the_four_ways_are_measured_and_threads_are_as_before() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dlperf import network
 from dlperf.network import PAYLOAD, Network
 from dlperf.parallel import gradients
-from dlperf.parallel.overlap import Product, in_turn, over_link, pipeline, predict
+from dlperf.parallel.overlap import Product, over_link, pipeline, predict, without_overlap
 
 needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
 times = st.floats(1e-6, 10)
@@ -34,7 +34,7 @@ def test_a_pipeline_sends_each_chunk_before_it_waits_for_any() -> None:
 
 
 def test_in_turn_each_chunk_is_sent_before_the_next_is_computed() -> None:
-    assert noted(in_turn, 2) == ["compute 0", "send 0", "sent 0", "compute 1", "send 1", "sent 1"]
+    assert noted(without_overlap, 2) == ["compute 0", "send 0", "sent 0", "compute 1", "send 1", "sent 1"]
 
 
 def simulate(computing: float, sending: float, chunks: int) -> float:

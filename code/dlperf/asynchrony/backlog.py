@@ -15,7 +15,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +28,7 @@ from torch import nn
 from dlperf.asynchrony.engine import Engine
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import Turns, interleave, mark
 
 BATCH, FEATURES = 1024, 512
 """One batch: so many examples of so many float32 numbers, two mebibytes."""
@@ -188,7 +191,7 @@ def _prepare(widths: tuple[int, ...], device: str) -> None:
     step(torch.zeros((), device=device), *next(batches(1, device)))
 
 
-def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, list[Run]]:
+def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, Turns[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
     ``options`` are those of `train`.
@@ -196,16 +199,17 @@ def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[st
     torch.set_num_threads(1)
     gc.freeze()  # modules stay: the collector need not look through them before each run
     engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
-    runs: dict[str, list[Run]] = {name: [] for name in engines}
-    for turn in range(repeats + 1):
-        for name, depth in engines.items():
-            with Engine([options["device"]], depth) as engine:
-                run = train(engine, wait=name == "synchronous", **options | ({} if turn else {"number": 10}))
-                runs[name] += [run] if turn else []  # the first turn warms up
-    return runs
+
+    def run(name: str, **options: Any) -> Run:
+        with Engine([options["device"]], engines[name]) as engine:
+            return train(engine, wait=name == "synchronous", **options)
+
+    for name in engines:
+        run(name, **options | {"number": 10})  # warms up
+    return interleave({name: partial(run, name, **options) for name in engines}, repeats, warm_up=0)
 
 
-def in_fresh_process(**options: Any) -> dict[str, list[Run]]:
+def in_fresh_process(**options: Any) -> dict[str, Turns[Run]]:
     """Returns `trials` with ``options`` run in a new process, whose memory nothing else has used.
 
     Raises RuntimeError with what the process wrote if it fails.
@@ -217,19 +221,20 @@ def in_fresh_process(**options: Any) -> dict[str, list[Run]]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the trials failed in a fresh process: {done.stderr.strip()[-2000:]}")
-    return {name: [Run(**run) for run in runs] for name, runs in json.loads(done.stdout).items()}
+    shared = mark()
+    return {name: Turns((Run(**run) for run in runs), shared) for name, runs in json.loads(done.stdout).items()}
 
 
-def taken(runs: Iterable[Run], what: str) -> Measurement:
+def taken(runs: Turns[Run], what: str) -> Measurement:
     """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes."""
-    unit = "s" if what in ("returned", "finished") else "B"
-    return Measurement(tuple(getattr(run, what) for run in runs), unit, what, environment=environment())
+    units = {"returned": "s", "finished": "s", "process": "B", "live": "B"}
+    return runs.measurement(attrgetter(what), units[what], what, environment=environment())
 
 
-def predicted(runs: Iterable[Run], synchronous: Iterable[Run]) -> Measurement:
+def predicted(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:
     """Returns the bytes that ``process`` should grow by: the median when ``synchronous``, and each batch ``ahead``."""
     base = taken(synchronous, "process").median
-    return Measurement(tuple(base + run.ahead * BATCH_BYTES for run in runs), "B", "predicted")
+    return runs.measurement(lambda run: base + run.ahead * BATCH_BYTES, "B", "predicted")
 
 
 def middle(runs: Iterable[Run]) -> Run:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from time import perf_counter, process_time, sleep
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 Program = Callable[[], tuple[float, float]]
 """Runs once and returns two times in seconds: until its calls returned, and until it had waited for them."""
@@ -73,19 +75,14 @@ def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
     }
 
 
-def in_turn(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
+def returned_and_finished(programs: dict[str, Program], repeats: int = 5) -> dict[str, tuple[Measurement, Measurement]]:
     """Returns, for each program, when it returned and when it finished, in seconds, after one unclocked turn."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
-    for turn in range(repeats + 1):
-        for name, program in programs.items():
-            pair = program()
-            if turn:
-                times[name].append(pair)
-    env = environment()
+    times, env = interleave(programs, repeats), environment()
+    returned, finished = itemgetter(0), itemgetter(1)
     return {
         name: (
-            Measurement(tuple(pair[0] for pair in pairs), "s", "returned", environment=env),
-            Measurement(tuple(pair[1] for pair in pairs), "s", "finished", environment=env),
+            pairs.measurement(returned, "s", "returned", environment=env),
+            pairs.measurement(finished, "s", "finished", environment=env),
         )
         for name, pairs in times.items()
     }

@@ -20,6 +20,7 @@ import torch
 from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
+from dlperf.turns import columns, interleave
 
 Call = Callable[[], Any]
 
@@ -125,10 +126,9 @@ def parts(loop: Loop, n: int = 500, repeats: int = 5) -> dict[str, Measurement]:
     rows = []
     for _ in range(repeats):
         enqueue, execute = loop.behind_a_gate(n)
-        rows.append((enqueue, execute, empty.synchronous(n) / n - sum(empty.behind_a_gate(n))))
-    env = environment()
-    names = "enqueue", "execute", "hear"
-    return {k: Measurement(v, "s", k, n, env) for k, v in zip(names, zip(*rows, strict=True), strict=True)}
+        hear = empty.synchronous(n) / n - sum(empty.behind_a_gate(n))
+        rows.append({"enqueue": enqueue, "execute": execute, "hear": hear})
+    return columns(rows, dict.fromkeys(rows[0], "s"), environment(), n)
 
 
 def medians(measured: dict[str, Measurement]) -> Costs:
@@ -138,18 +138,17 @@ def medians(measured: dict[str, Measurement]) -> Costs:
 
 def swept(loop: Loop, n: int = 10_000, repeats: int = 7) -> tuple[Measurement, Measurement]:
     """Returns the seconds per call to enqueue ``n`` with Python's garbage collector and without it, in turn."""
-    rows = []
     on = gc.isenabled()
-    for _ in range(repeats):
-        row = []
-        for switch in (gc.enable, gc.disable):
-            gc.collect()
-            switch()
-            row.append(loop.behind_a_gate(n)[0])
-        rows.append(row)
+
+    def side(switch: Call) -> float:
+        gc.collect()
+        switch()
+        return loop.behind_a_gate(n)[0]
+
+    taken = interleave({"with": partial(side, gc.enable), "without": partial(side, gc.disable)}, repeats, warm_up=0)
     (gc.enable if on else gc.disable)()
     env = environment()
-    collected, left = (Measurement(tuple(side), "s", "enqueue", n, env) for side in zip(*rows, strict=True))
+    collected, left = (times.measurement(float, "s", "enqueue", n, env) for times in taken.values())
     return collected, left
 
 
@@ -161,23 +160,25 @@ def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict
     ``asleep`` for the cost of enqueueing, and ``hear share``, of what waiting for each call costs,
     t₃ / (t₁ + t₃). Each trial predicts from its own parts, then measures.
     """
-    rows: dict[str, list[dict[str, float]]] = {name: [] for name in loops}
-    for _ in range(repeats):
-        for name, loop in loops.items():
-            row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
-            model, asleep = Costs(**row), loop.asleep(min(200, n // 4))
-            late, each = loop.asynchronous(n), loop.synchronous(n // 5)
-            row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
-            row |= {"asynchronous fit": model.asynchronous(n) / late, "serial fit": model.serial(n) / late}
-            row |= {"synchronous fit": model.synchronous(n // 5) / each}
-            row |= {"asleep": asleep, "woken fit": replace(model, enqueue=asleep).asynchronous(n) / late}
-            row |= {"hear share": model.hear / (model.enqueue + model.hear)}
-            rows[name].append(row)
+    trials = interleave({name: partial(_trial, loop, n) for name, loop in loops.items()}, repeats, warm_up=0)
     env = environment()
-    return {
-        name: {k: Measurement(tuple(r[k] for r in taken), "1" if " " in k else "s", k, 1, env) for k in taken[0]}
-        for name, taken in rows.items()
-    }
+    return {name: columns(rows, _UNITS, env) for name, rows in trials.items()}
+
+
+_UNITS = dict.fromkeys(("enqueue", "execute", "hear", "asleep", "asynchronous", "synchronous"), "s")
+_UNITS |= dict.fromkeys(("asynchronous fit", "serial fit", "synchronous fit", "woken fit", "hear share"), "1")
+
+
+def _trial(loop: Loop, n: int) -> dict[str, float]:
+    """Returns one trial of `hold_against`."""
+    row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
+    model, asleep = Costs(**row), loop.asleep(min(200, n // 4))
+    late, each = loop.asynchronous(n), loop.synchronous(n // 5)
+    row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
+    row |= {"asynchronous fit": model.asynchronous(n) / late, "serial fit": model.serial(n) / late}
+    row |= {"synchronous fit": model.synchronous(n // 5) / each}
+    row |= {"asleep": asleep, "woken fit": replace(model, enqueue=asleep).asynchronous(n) / late}
+    return row | {"hear share": model.hear / (model.enqueue + model.hear)}
 
 
 def length(seconds: float, device: str = "cpu") -> int:

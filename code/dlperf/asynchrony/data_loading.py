@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 
 class Packed(Dataset):
@@ -64,9 +65,5 @@ def in_line_and_ahead(
         "in line": lambda: seconds_per_item(DataLoader(data, batch_size=None), work),
         "worker": lambda: seconds_per_item(DataLoader(data, batch_size=None, num_workers=1), work),
     }
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(repeats + 1):
-        for name, side in sides.items():
-            times[name].append(side())
-    env = environment()
-    return {name: Measurement(tuple(samples[1:]), "s", name, items, env) for name, samples in times.items()}
+    taken, env = interleave(sides, repeats), environment()
+    return {name: times.measurement(float, "s", name, items, env) for name, times in taken.items()}

@@ -16,6 +16,7 @@ import torch
 from dlperf.asynchrony.engine.operations import FRONT_END, Operation
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import columns
 
 
 def epoch(engine: Any, layers: int = 1, batches: int = 20, n: int = 384, *, hidden: bool) -> float:
@@ -95,8 +96,8 @@ def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) 
         row["hidden fit"] = batches * (drawn + worked) / row["hidden"]
         row["open fit"] = (drawn + batches * max(drawn, worked)) / row["open"]
         rows.append(row)
-    env = environment()
-    return {k: Measurement(tuple(r[k] for r in rows), "1" if "fit" in k else "s", k, 1, env) for k in rows[0]}
+    units = dict.fromkeys(("drawing", "working", "hidden", "open"), "s")
+    return columns(rows, units | {"hidden fit": "1", "open fit": "1"}, environment())
 
 
 def at_work(operations: Iterable[Operation], shortest: float = 1e-4) -> list[tuple[float, float]]:

@@ -157,7 +157,7 @@ def break_even(seconds: float, before: Measurement, after: Measurement) -> float
     Both were measured alternately: the gain is the median difference of the pairs. It agrees with
     the median of their ratios on who wins.
     """
-    gain = statistics.median(b - a for b, a in zip(before.samples, after.samples, strict=True))
+    gain = statistics.median(b - a for b, a in before.pairs(after))
     return seconds / gain if gain > 0 else math.inf
 
 
@@ -196,7 +196,8 @@ def training(
 
     def step() -> torch.Tensor:
         optimizer.zero_grad()
-        with torch.backends.cudnn.flags(allow_tf32=False):  # a coarser precision would hide what we look for
+        # a coarser precision would hide what we look for; without enabled=True this would turn cuDNN off
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             loss = loss_of(images, labels)
             loss.backward()
         optimizer.step()

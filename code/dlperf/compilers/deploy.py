@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build, libtorch_options
 from dlperf.timing import compare
+from dlperf.turns import columns
 
 PROGRAM = r"""
 #include <ATen/Parallel.h>
@@ -126,14 +126,15 @@ def latencies(
     """
     loaded = torch._inductor.aoti_load_package(str(path))
     in_python = {"model": lambda: model(x), "package": lambda: loaded(x)}
-    found = []
+    rows = []
     with torch.inference_mode():
         for fn in in_python.values():
             fn()
         for _ in range(rounds):
-            seconds = run_in_cpp(path, [x], samples=samples)[1]
-            found.append({**compare(in_python, repeats=samples, device="cpu"), "C++": seconds})
-    return {name: replace(m, samples=tuple(turn[name].median for turn in found)) for name, m in found[0].items()}
+            in_cpp = run_in_cpp(path, [x], samples=samples)[1]
+            found = {**compare(in_python, repeats=samples, device="cpu"), "C++": in_cpp}
+            rows.append({name: m.median for name, m in found.items()})
+    return columns(rows, dict.fromkeys(rows[0], "s"), environment("cpu"), in_cpp.calls_per_sample)
 
 
 def run_pickled(path: Path, inputs: Sequence[torch.Tensor]) -> Any:

@@ -15,6 +15,7 @@ from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build, libtorch_options
+from dlperf.turns import columns
 
 LOOP = """
 #include <ATen/ops/add.h>
@@ -71,15 +72,14 @@ def additions(elements: int, device: torch.device, repeats: int = 11) -> dict[st
     The loops take turns. They are short enough for a GPU's queue, so that asking never waits for a place in it.
     """
     calls = 200 if device.type == "cuda" else max(4, min(200, 2_000_000 // elements))
-    found: dict[str, list[float]] = {"C++": [], "Python": [], "done": []}
+    rows = []
     for _ in range(repeats):
         synchronize(device)
-        found["C++"].append(add_in_cpp(elements, calls, device))
+        in_cpp = add_in_cpp(elements, calls, device)
         synchronize(device)
-        for name, seconds in zip(("Python", "done"), add_in_python(elements, calls, device), strict=True):
-            found[name].append(seconds)
-    env = environment(device)
-    return {name: Measurement(tuple(samples), "s", name, calls, env) for name, samples in found.items()}
+        in_python, done = add_in_python(elements, calls, device)
+        rows.append({"C++": in_cpp, "Python": in_python, "done": done})
+    return columns(rows, dict.fromkeys(rows[0], "s"), environment(device), calls)
 
 
 def crossover(times: Mapping[int, Measurement], factor: float = 2) -> float:

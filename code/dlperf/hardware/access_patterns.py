@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import environment
-from dlperf.hardware import atomics, caches, pointer_chase
+from dlperf.hardware import atomics, caches, minimum, pointer_chase
 from dlperf.hardware.probe import probe
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 
 @njit(nogil=True)
@@ -46,18 +49,6 @@ def read_at_random(words, bits, count):
         atomics.load(words, x >> np.uint64(64 - bits))
 
 
-def in_turn(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, Measurement]:
-    """Returns the seconds of each of several functions, called in turn, after one call of each that is not counted."""
-    samples: dict[str, list[float]] = {name: [] for name in ways}
-    for turn in range(repeats + 1):
-        for name, fn in ways.items():
-            start = time.perf_counter()
-            fn()
-            samples[name] += [time.perf_counter() - start] if turn else []
-    env = environment("cpu")
-    return {name: Measurement(tuple(taken), "s", name, environment=env) for name, taken in samples.items()}
-
-
 def directions(words: NDArray[np.uint64], repeats: int = 5) -> dict[str, Measurement]:
     """Returns the seconds to read all words ``forward`` and ``backward``."""
     one = np.uint64(1)
@@ -65,21 +56,23 @@ def directions(words: NDArray[np.uint64], repeats: int = 5) -> dict[str, Measure
         "forward": lambda: read(words, np.uint64(0), one),
         "backward": lambda: read_backwards(words, one),
     }
-    return in_turn(ways, repeats)
+    return minimum.single_calls(ways, repeats)
 
 
 def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -> dict[int, Measurement]:
     """Returns the seconds per word read, by the bytes from one to the next; each pass reads elsewhere in a stride."""
     read(words[:8], np.uint64(0), np.uint64(1))  # compiled
-    samples: dict[int, list[float]] = {stride: [] for stride in apart}
-    for turn in range(repeats):
-        for stride in apart:
-            first = np.uint64(turn * pointer_chase.LINE % stride // 8)
-            start = time.perf_counter()
-            read(words, first, np.uint64(stride // 8))
-            samples[stride].append((time.perf_counter() - start) / (words.nbytes // stride))
+    turns = {stride: count() for stride in apart}
+
+    def side(stride: int) -> float:
+        first = np.uint64(next(turns[stride]) * pointer_chase.LINE % stride // 8)
+        start = time.perf_counter()
+        read(words, first, np.uint64(stride // 8))
+        return (time.perf_counter() - start) / (words.nbytes // stride)
+
+    taken = interleave({stride: partial(side, stride) for stride in apart}, repeats, warm_up=0)
     env = environment("cpu")
-    return {s: Measurement(tuple(t), "s", f"stride {s} B", words.nbytes // s, env) for s, t in samples.items()}
+    return {s: t.measurement(float, "s", f"stride {s} B", words.nbytes // s, env) for s, t in taken.items()}
 
 
 def at_random(words: NDArray[np.uint64], repeats: int = 7, count: int = 200_000) -> Measurement:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dlperf.environment import environment
-from dlperf.hardware.minimum import in_turn
+from dlperf.hardware.minimum import quickest
 from dlperf.hardware.probe import probe
 from dlperf.hardware.processor import STEPS, TICK
 from dlperf.hardware.registers import chains
@@ -45,12 +44,12 @@ def random_and_sorted(limits: Sequence[int], repeats: int = 11) -> dict[int, Mea
         f"{name} {x}": partial(keep, order, x, kept) for x in limits for name, order in orders.items()
     }
     cases["clock"] = partial(chains(*TICK), STEPS)
-    times = in_turn(cases, repeats, tries=3)
+    times = quickest(cases, repeats, tries=3)
     extra = {0: replace(times["clock"], samples=tuple(t / (2 * STEPS) for t in times["clock"].samples))}
     for limit in limits:
-        pairs = zip(times[f"random {limit}"].samples, times[f"sorted {limit}"].samples, strict=True)
-        samples = tuple((r - s) / COUNT for r, s in pairs)
-        extra[limit] = Measurement(samples, "s", "extra", environment=environment("cpu"))
+        mixed, in_order = times[f"random {limit}"], times[f"sorted {limit}"]
+        samples = tuple((r - s) / COUNT for r, s in mixed.pairs(in_order))
+        extra[limit] = replace(mixed, samples=samples, description="extra")
     return extra
 
 

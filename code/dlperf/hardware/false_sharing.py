@@ -15,6 +15,7 @@ from dlperf.environment import cores, environment
 from dlperf.hardware import atomics, pointer_chase, threads
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 
 @njit(nogil=True)
@@ -35,14 +36,14 @@ def increments(
         raise Unknown(f"false sharing needs {workers} cores at the same time, and this process may use {cores()}")
     words = pointer_chase.memory(2**16)
     count(words, np.uint64(0), 1)  # compiled
-    samples: dict[int, list[float]] = {distance: [] for distance in distances}
-    for _ in range(repeats):
-        for distance in distances:
-            places = [np.uint64(i * distance // 8) for i in range(workers)]
-            seconds = threads.at_once([partial(count, words, at, times) for at in places])
-            samples[distance].append(seconds / times)
+
+    def side(distance: int) -> float:
+        places = [np.uint64(i * distance // 8) for i in range(workers)]
+        return threads.at_once([partial(count, words, at, times) for at in places]) / times
+
+    taken = interleave({d: partial(side, d) for d in distances}, repeats, warm_up=0)
     env = environment("cpu")
-    return {d: Measurement(tuple(taken), "s", f"{d} B apart", times, env) for d, taken in samples.items()}
+    return {d: samples.measurement(float, "s", f"{d} B apart", times, env) for d, samples in taken.items()}
 
 
 @probe("false sharing", assumes="two of the cores are no two threads of one core")

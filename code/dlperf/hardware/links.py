@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dlperf.hardware import core_to_core
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 PORT = 5001
 """Where the second host listens for the first."""
@@ -189,9 +191,9 @@ def by_size(trips: Trips, sizes: Sequence[int], samples: int = 11, seconds: floa
         while (took := trips(size, tried)) < seconds and tried < 2**20:
             tried *= 4
         rounds[size] = max(1, round(seconds * tried / took))
-    turns = [{size: trips(size, rounds[size]) / rounds[size] for size in sizes} for _ in range(samples)]
+    taken = interleave({n: partial(trips, n, rounds[n]) for n in sizes}, samples, warm_up=0)
     here = environment("cpu")
-    return [Measurement(tuple(turn[n] for turn in turns), "s", f"{n} B", rounds[n], here) for n in sizes]
+    return [taken[n].per_call(f"{n} B", rounds[n], here) for n in sizes]
 
 
 def bandwidth(trips: Trips, size: int = 2**28) -> float:

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 
 from dlperf import timing
-from dlperf.hardware.minimum import in_turn, seconds
+from dlperf.hardware.minimum import quickest, seconds
 from dlperf.hardware.probe import probe
 from dlperf.hardware.processor import fma_loop
 from dlperf.measurement import Measurement
@@ -75,7 +75,7 @@ def rates(threads: int, repeats: int = 7) -> dict[str, Measurement]:
     made = {name: found for name, make in MAKERS.items() if (found := fitting(make))}
     runs: dict[str, Callable[[], object]] = {"FMA loop": loop, **{name: run for name, (run, _) in made.items()}}
     amounts = {"FMA loop": amount, **{name: 2 * n**3 for name, (_, n) in made.items()}}
-    times = in_turn(runs, repeats, tries=3, threads=threads)
+    times = quickest(runs, repeats, tries=3, threads=threads)
     return {name: m.per_second(amounts[name], "FLOP") for name, m in times.items()}
 
 

@@ -11,34 +11,19 @@ from collections.abc import Callable
 import torch
 
 from dlperf import timing
+from dlperf.counters import page_faults
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
 LENGTH = 2**24
 """Numbers of float32 in an array: 64 MiB, which no allocator keeps by itself."""
-
-
-def page_faults(run: Callable[[], object], calls: int = 3) -> float:
-    """Returns how many pages of memory the system finds for this process in each call; 0 where it does not tell."""
-    if resource is None:
-        return 0.0
-    run()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(calls):
-        run()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls
 
 
 def price(repeats: int = 9) -> tuple[dict[str, Measurement], float]:
     """Returns the seconds of an addition into ``new`` memory and into memory ``kept`` for it; faults per call."""
     x, y, out = (torch.ones(LENGTH) for _ in range(3))
     ways: dict[str, Callable[[], object]] = {"new": lambda: x + y, "kept": lambda: torch.add(x, y, out=out)}
-    return timing.compare(ways, repeats=repeats, device="cpu"), page_faults(ways["new"])
+    return timing.compare(ways, repeats=repeats, device="cpu"), page_faults(ways["new"], calls=3)
 
 
 def price_with_large_pages() -> tuple[dict[str, Measurement], float]:
@@ -49,7 +34,7 @@ def price_with_large_pages() -> tuple[dict[str, Measurement], float]:
     if sys.platform != "linux":
         raise Unknown("PyTorch asks for large pages on Linux only")
     code = (
-        "import json; from dlperf.hardware import fresh; times, faults = fresh.price();"
+        "import json; from dlperf.hardware import page_faults as p; times, faults = p.price();"
         "print(json.dumps([{name: m.to_json() for name, m in times.items()}, faults]))"
     )
     done = subprocess.run(

@@ -21,6 +21,7 @@ from dlperf.environment import environment, memory_bytes
 from dlperf.hardware import caches
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
+from dlperf.turns import Turns, mark
 
 LINE = 64
 """Bytes from one stop of the walk to the next: a cache line, or half of one on some processors."""
@@ -98,8 +99,8 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
     """
     if any(np.may_share_memory(a, b) for a, b in combinations(blocks.values(), 2)):
         raise ValueError(f"the blocks {', '.join(blocks)} overlap, and each walk needs memory of its own")
-    at = {name: np.uint64(0) for name in blocks}
-    samples: dict[str, list[float]] = {name: [] for name in blocks}
+    at, shared = {name: np.uint64(0) for name in blocks}, mark()
+    samples = {name: Turns[float](mark=shared) for name in blocks}
     cached = min(max(caches.last(), 2**22), 2**26)
     for words in blocks.values():
         random_cycle(words, apart // 8, 0)
@@ -116,7 +117,7 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
                 at[name] = np.uint64(chase(words, at[name], steps))
                 samples[name].append((time.perf_counter() - start) / steps)
     env = environment("cpu")
-    return {name: Measurement(tuple(taken), "s", name, steps, env) for name, taken in samples.items()}
+    return {name: taken.measurement(float, "s", name, steps, env) for name, taken in samples.items()}
 
 
 def latency(words: NDArray[np.uint64], apart: int = LINE) -> Measurement:

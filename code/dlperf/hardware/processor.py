@@ -10,11 +10,12 @@ import psutil
 from llvmlite import binding
 
 from dlperf.environment import cores, cpu_model, environment, places
-from dlperf.hardware.minimum import in_turn
+from dlperf.hardware.minimum import quickest
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.registers import bits, chains, plenty, width
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
+from dlperf.turns import columns
 
 STEPS = 200_000
 """Steps of every chain in a sample: about a tenth of a millisecond, beside which a call does not count."""
@@ -31,7 +32,7 @@ Sources: Fog, Instruction tables, 2022; AMD, Software Optimization Guide for the
 
 def clock(repeats: int = 11) -> Measurement:
     """Returns the cycles per second of the core that this thread runs on, by a chain of one-cycle operations."""
-    return in_turn({"clock": partial(chains(*TICK), STEPS)}, repeats)["clock"].per_second(2 * STEPS, "1")
+    return quickest({"clock": partial(chains(*TICK), STEPS)}, repeats)["clock"].per_second(2 * STEPS, "1")
 
 
 def reported_clock() -> float:
@@ -54,7 +55,7 @@ def per_cycle(loops: dict[Hashable, tuple[str, int, int]], repeats: int = 11) ->
     The clock is measured in turn with them, for it changes with load and heat.
     """
     runs = {"clock": TICK, **loops}
-    times = in_turn({str(name): partial(chains(*loop), STEPS) for name, loop in runs.items()}, repeats)
+    times = quickest({str(name): partial(chains(*loop), STEPS) for name, loop in runs.items()}, repeats)
     ratios = {name: times["clock"] / times[str(name)] for name in loops}
     return {
         name: replace(ratio, samples=tuple(loops[name][2] / 2 * x for x in ratio.samples))
@@ -99,16 +100,12 @@ def peak(threads: int = 1, repeats: int = 15, tries: int = 3, cycles: int = 10_0
     """
     tick, ticks, (multiply, amount) = partial(chains(*TICK), cycles // 2), cycles // 2 * 2, fma_loop(cycles)
     at_once([tick] * threads)
-    clocks, flops = [], []
+    rows, lanes = [], width() // 32
     for _ in range(repeats):
-        clocks.append(threads * ticks / min(at_once([tick] * threads) for _ in range(tries)))
-        flops.append(threads * amount / min(at_once([multiply] * threads) for _ in range(tries)))
-    lanes = width() // 32
-    env = environment("cpu")
-    hertz = Measurement(tuple(clocks), "1/s", "clock", environment=env)
-    found = Measurement(tuple(flops), "FLOP/s", "peak", environment=env)
-    units = Measurement(tuple(f / c / lanes / 2 for f, c in zip(flops, clocks, strict=True)), "1", environment=env)
-    return {"clock": hertz, "peak": found, "units": units}
+        clock = threads * ticks / min(at_once([tick] * threads) for _ in range(tries))
+        flops = threads * amount / min(at_once([multiply] * threads) for _ in range(tries))
+        rows.append({"clock": clock, "peak": flops, "units": flops / clock / lanes / 2})
+    return columns(rows, {"clock": "1/s", "peak": "FLOP/s", "units": "1"}, environment("cpu"))
 
 
 def whole_units(units: Measurement) -> int:
@@ -140,7 +137,7 @@ def clock_probe() -> Measurement:
 @probe("FMA latency", assumes="the compiler keeps a chain of multiply-adds as it is")
 def latency_probe() -> Measurement:
     """Returns the seconds after which the result of a multiply-add can be used."""
-    times = in_turn({"FMA latency": partial(chains("float32", 1, 1), STEPS)})["FMA latency"]
+    times = quickest({"FMA latency": partial(chains("float32", 1, 1), STEPS)})["FMA latency"]
     return replace(times, samples=tuple(t / STEPS for t in times.samples))
 
 

@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d, layer_norm
 
 from dlperf import timing
 from dlperf.environment import cache_bytes, memory_bytes
-from dlperf.hardware.minimum import in_turn
+from dlperf.hardware.minimum import quickest
 from dlperf.measurement import Measurement
 
 FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "summation": 1, "softmax": 5, "layer norm": 8}
@@ -167,5 +167,5 @@ def measured(
     """Returns the seconds of each operation, all measured in turn; on a CPU the quickest of three for each sample."""
     calls = {op.name: op.run for op in run}
     if torch.device(device).type == "cpu":
-        return in_turn(calls, repeats, tries=3, threads=threads)
+        return quickest(calls, repeats, tries=3, threads=threads)
     return timing.compare(calls, repeats=repeats, device=device, max_seconds=12)

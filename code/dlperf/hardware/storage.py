@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -26,6 +27,7 @@ from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 SIZE = 2**27
 """The bytes of the file that is read and written."""
@@ -145,10 +147,11 @@ def rate(
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
 
 
-def in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
+def rates_in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
     """Returns the rates of random reads of so many bytes, so many at once; a bad moment falls on all ``loads``."""
-    rounds = [[rate(path, n, depth, seconds=0.04, samples=1) for n, depth in loads] for _ in range(samples)]
-    return [replace(turns[0], samples=tuple(turn.samples[0] for turn in turns)) for turns in zip(*rounds, strict=True)]
+    sides = {load: partial(rate, path, *load, seconds=0.04, samples=1) for load in loads}
+    taken = interleave(sides, samples, warm_up=0)
+    return [replace(ms[0], samples=tuple(m.samples[0] for m in ms), turns=ms.mark) for ms in taken.values()]
 
 
 def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:

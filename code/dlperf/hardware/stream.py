@@ -14,10 +14,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import cache_bytes, cores, environment, memory_bytes
-from dlperf.hardware import access_patterns, atomics, pointer_chase, reference_tools, threads
+from dlperf.hardware import access_patterns, atomics, minimum, pointer_chase, reference_tools, threads
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.storage import one_core as on_one_core
 from dlperf.measurement import Measurement
+from dlperf.turns import columns
 
 Array = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ def writing(repeats: int = 9) -> dict[str, Measurement]:
         "write": lambda: fill(a, 1.5),
         "update": lambda: increase(a, 1.5),
     }
-    return access_patterns.in_turn(ways, repeats)
+    return minimum.single_calls(ways, repeats)
 
 
 def unadvised(size: int) -> NDArray[np.uint64]:
@@ -114,17 +115,15 @@ def against_mbw(mebibytes: int = 64, rounds: int = 12) -> dict[str, Measurement]
     """
     a, b = (unadvised(mebibytes * 2**20) for _ in range(2))
     ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
-    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    rows = []
     theirs: dict[str, list[float]] = {}
     for turn in range(rounds):
         with on_one_core():
             theirs = theirs if turn % 2 else reference_tools.mbw(mebibytes, runs=7)
-            ours = access_patterns.in_turn(ways, 7)
+            ours = minimum.single_calls(ways, 7)
             theirs = reference_tools.mbw(mebibytes, runs=7) if turn % 2 else theirs
-        for name, m in ours.items():
-            ratios[name].append(a.nbytes / min(m.samples) / max(theirs[name]))
-    env = environment("cpu")
-    return {name: Measurement(tuple(taken), "1", f"{name} over mbw", environment=env) for name, taken in ratios.items()}
+        rows.append({name: a.nbytes / min(m.samples) / max(theirs[name]) for name, m in ours.items()})
+    return columns(rows, dict.fromkeys(ways, "1"), environment("cpu"))
 
 
 @probe("memory bandwidth, one core", assumes="arrays of 64 to 512 MiB are more than the caches hold")

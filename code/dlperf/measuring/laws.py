@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 import queue
 import random
@@ -11,10 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from functools import partial
+from typing import Self
 
 from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave, seconds
+from dlperf.workers import Workers
 
 Times = dict[int, Measurement]
 
@@ -69,45 +71,20 @@ def spin(amount: int) -> int:
     return x
 
 
-def _serve(pipe: Connection, core: int | None) -> None:
-    """Works in a process of its own, on one core: spins for each amount received, until None comes."""
-    if core is not None:
-        os.sched_setaffinity(0, {core})
-    while (amount := pipe.recv()) is not None:
-        pipe.send(spin(amount))
-
-
-class Crew:
+class Crew(Workers):
     """``size`` worker processes on ``cores`` cores, pinned to the first `places` in rotation; a context manager."""
 
     def __init__(self, size: int, cores: int) -> None:
-        seats: list[int] | list[None] = places()[:cores] or [None]  # where nobody can pin, the system places them
-        context = multiprocessing.get_context("spawn")
-        pairs = [context.Pipe() for _ in range(size)]
-        self.pipes = [near for near, _ in pairs]
-        self.processes = [
-            context.Process(target=_serve, args=(far, seats[i % len(seats)]), daemon=True)
-            for i, (_, far) in enumerate(pairs)
-        ]
+        super().__init__(size, places()[:cores])
 
-    def __enter__(self) -> Crew:
-        for process in self.processes:
-            process.start()
-        self.do([1] * len(self.pipes))
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.do([1] * self.world_size)  # now each has imported this module
         return self
-
-    def __exit__(self, *_: object) -> None:
-        for pipe in self.pipes:
-            pipe.send(None)
-        for process in self.processes:
-            process.join()
 
     def do(self, amounts: Sequence[int]) -> None:
         """Has the first workers spin for ``amounts``, one each, and returns when all are done."""
-        for pipe, amount in zip(self.pipes, amounts, strict=False):
-            pipe.send(amount)
-        for pipe, _ in zip(self.pipes, amounts, strict=False):
-            pipe.recv()
+        self.map(spin, amounts)
 
 
 def strong_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 8) -> Times:
@@ -121,16 +98,14 @@ def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, 
 
 
 def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable[[int], int], repeats: int) -> Times:
-    samples: dict[int, list[float]] = {n: [] for n in counts}
-    for _ in range(repeats):
-        for n, times in samples.items():
-            start = time.perf_counter()
-            crew.do([serial])
-            crew.do([share(n)] * n)
-            times.append(time.perf_counter() - start)
+    def work(n: int) -> None:
+        crew.do([serial])
+        crew.do([share(n)] * n)
+
+    taken = interleave({n: seconds(partial(work, n)) for n in counts}, repeats, warm_up=0)
     env = environment("cpu")
-    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in samples}
-    return {n: Measurement(tuple(times), "s", str(n), environment=told[n]) for n, times in samples.items()}
+    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in taken}
+    return {n: times.measurement(float, "s", str(n), environment=told[n]) for n, times in taken.items()}
 
 
 @dataclass(frozen=True)

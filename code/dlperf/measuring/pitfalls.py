@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -21,6 +21,7 @@ import torch
 from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import Turns, columns, interleave, mark, seconds
 
 
 def clock_calls(fn: Callable[[], object], calls: int, device: torch.device | str = "cpu") -> list[float]:
@@ -115,34 +116,25 @@ def stopped_early(
     submit, wait = queue_and_wait(device)
     work = product(n, device)
     submit(work)
-    returned, finished = [], []
+    rows = []
     for _ in range(repeats):
         wait()
         start = time.perf_counter()
         for _ in range(products):
             submit(work)
-        returned.append(time.perf_counter() - start)
+        returned = time.perf_counter() - start
         wait()
-        finished.append(time.perf_counter() - start)
-    env = environment(device)
-    return (
-        Measurement(tuple(returned), description="returned", environment=env),
-        Measurement(tuple(finished), description="finished", environment=env),
-    )
+        rows.append({"returned": returned, "finished": time.perf_counter() - start})
+    both = columns(rows, {"returned": "s", "finished": "s"}, environment(device))
+    return both["returned"], both["finished"]
 
 
-def clock_in_turn(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+def clock_in_turn(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, Turns[float]]:
     """Returns the times in seconds of single CPU calls of each function, one of each in turn, after one unclocked."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for fn in functions.values():
-        fn()
-    for _ in range(repeats):
-        for name, fn in functions.items():
-            times[name] += clock_calls(fn, 1)
-    return times
+    return interleave({name: seconds(fn) for name, fn in functions.items()}, repeats)
 
 
-def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, list[float]]:
+def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, Turns[float]]:
     """Returns times in seconds on the CPU of drawing an ``(n, n)`` normal matrix and of multiplying two.
 
     Keys are ``library.bits.step``, such as ``numpy.64.multiply``: two libraries, two precisions, two
@@ -170,7 +162,8 @@ def fair_comparison(n: int = 1000, repeats: int = 10) -> dict[str, Measurement]:
     """Returns `libraries_and_precisions` in seconds, taken in a process in which both libraries have one thread."""
     expression = f"[p.environment('cpu'), p.libraries_and_precisions({n}, {repeats})]"
     env, times = in_fresh_process(expression, **ONE_THREAD)
-    return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
+    shared = mark()
+    return {name: Measurement(tuple(samples), "s", name, 1, env, shared) for name, samples in times.items()}
 
 
 def side_by_side(n: int = 512, rounds: int = 5, each: int = 4, rest: float = 0.2) -> dict[str, Measurement]:
@@ -182,14 +175,21 @@ def side_by_side(n: int = 512, rounds: int = 5, each: int = 4, rest: float = 0.2
     a = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
     t = torch.from_numpy(a)
     ours = partial(torch.matmul, t, t)
-    times: dict[str, list[float]] = {"alone": [], "turn": []}
-    for _ in range(rounds):
+    sides: dict[str, dict[str, Callable[[], object]]] = {
+        "alone": {"ours": ours},
+        "turn": {"ours": ours, "theirs": partial(np.matmul, a, a)},
+    }
+
+    def rested(side: dict[str, Callable[[], object]]) -> list[float]:
         time.sleep(rest)
-        times["alone"] += clock_in_turn({"ours": ours}, each)["ours"]
-        time.sleep(rest)
-        times["turn"] += clock_in_turn({"ours": ours, "theirs": partial(np.matmul, a, a)}, each)["ours"]
+        return clock_in_turn(side, each)["ours"]
+
+    found = interleave({name: partial(rested, side) for name, side in sides.items()}, rounds, warm_up=0)
     env = environment("cpu")
-    return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
+    return {
+        name: Turns(chain.from_iterable(times), times.mark).measurement(float, "s", name, environment=env)
+        for name, times in found.items()
+    }
 
 
 def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, Measurement]:
@@ -200,14 +200,7 @@ def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, M
     x, y = torch.ones(elements), torch.ones(elements)
     times = clock_in_turn({"new": lambda: x + 1, "kept": lambda: torch.add(x, 1, out=y)}, repeats)
     env = environment("cpu")
-    return {name: Measurement(tuple(samples), "s", name, environment=env) for name, samples in times.items()}
-
-
-def page_faults(fn: Callable[[], object]) -> int:
-    """Returns how often the operating system had to supply a page of memory during one call of ``fn``."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    fn()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    return {name: taken.measurement(float, "s", name, environment=env) for name, taken in times.items()}
 
 
 def make_garbage(

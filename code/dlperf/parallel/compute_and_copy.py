@@ -6,19 +6,22 @@ The chapter *Automatic parallelism* tells the story.
 from __future__ import annotations
 
 import ctypes
-import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Protocol
 
 import torch
 
 from dlperf.asynchrony.engine import Variable
+from dlperf.counters import pages
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.spans import at_once
+from dlperf.turns import Turns
 
 PUBLISHED = {
     "PyTorch": (0.5119, 2.3757, 1.6683),
@@ -76,20 +79,14 @@ class Trial:
 
 def overlapped(operations: Iterable[Ran], first: str = "product", second: str = "copy") -> float:
     """Returns the seconds during which an operation called ``first`` and one called ``second`` were both running."""
-    running = {first: 0, second: 0}
-    both = before = 0.0
-    ends = [(t, step, op.name) for op in operations if op.name in running for t, step in ((op.start, 1), (op.end, -1))]
-    for now, step, name in sorted(ends):
-        both += (now - before) * all(running.values())
-        running[name] += step
-        before = now
-    return both
+    ran = list(operations)
+    return at_once([(op.start, op.end) for op in ran if op.name == name] for name in (first, second))
 
 
 def bounds(products: Measurement, copies: Measurement) -> tuple[Measurement, Measurement]:
     """Returns what both together take at least and at most, in seconds: the longer of the two, and their sum."""
-    longer = tuple(map(max, products.samples, copies.samples))
-    return Measurement(longer, products.unit, "longer", 1, products.environment), products + copies
+    longer = tuple(max(pair) for pair in products.pairs(copies))
+    return replace(products, samples=longer, description="longer"), products + copies
 
 
 def products_first(count: int) -> list[Step]:
@@ -97,7 +94,7 @@ def products_first(count: int) -> list[Step]:
     return [(name, i) for name in ("product", "copy") for i in range(count)]
 
 
-def in_turn(count: int) -> list[Step]:
+def each_then_its_copy(count: int) -> list[Step]:
     """Returns the same steps in another order: each product is followed by its copy."""
     return [(name, i) for i in range(count) for name in ("product", "copy")]
 
@@ -164,7 +161,7 @@ def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[in
     """
     results.forget()
     values = [Variable() for _ in range(results.count)]
-    pages, start = _pages(), perf_counter()
+    before, start = pages(), perf_counter()
     ran = []
     for name, i in steps:
         if name == "product":
@@ -172,7 +169,7 @@ def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[in
         else:
             ran.append(engine.enqueue(lambda i=i: copy(i), [values[i]], [], engine.devices[queues - 1], name))
     engine.waitall()
-    return Trial(perf_counter() - start, _pages() - pages, ran)
+    return Trial(perf_counter() - start, pages() - before, ran)
 
 
 def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], None], streams: int = 1) -> Trial:
@@ -189,7 +186,7 @@ def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], No
     computed: dict[int, torch.cuda.Event] = {}
     ran = []
     torch.cuda.synchronize(device)
-    pages, start = _pages(), perf_counter()
+    before, start = pages(), perf_counter()
     zero = mark(compute)
     for name, i in steps:
         lane = lanes[name]
@@ -203,33 +200,18 @@ def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], No
             computed[i] = end
         ran.append((name, enqueued, begin, end))
     torch.cuda.synchronize(device)
-    seconds, pages = perf_counter() - start, _pages() - pages
+    seconds, faults = perf_counter() - start, pages() - before
     at = lambda event: start + zero.elapsed_time(event) / 1e3
     rows = {name: f"stream {1 + (lanes[name] is not compute)}" for name in lanes}
-    return Trial(seconds, pages, [Span(name, rows[name], t, at(a), at(b)) for name, t, a, b in ran])
+    return Trial(seconds, faults, [Span(name, rows[name], t, at(a), at(b)) for name, t, a, b in ran])
 
 
-def alternate(variants: dict[str, Callable[[], Trial]], repeats: int) -> dict[str, list[Trial]]:
-    """Returns the trials of each variant, one of each in turn, after one turn that does not count."""
-    trials: dict[str, list[Trial]] = {name: [] for name in variants}
-    for turn in range(repeats + 1):
-        for name, variant in variants.items():
-            trial = variant()
-            if turn:
-                trials[name].append(trial)
-    return trials
-
-
-def measured(trials: Sequence[Trial], what: str = "seconds", device: torch.device | str = "cpu") -> Measurement:
+def measured(trials: Turns[Trial], what: str = "seconds", device: torch.device | str = "cpu") -> Measurement:
     """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``."""
-    unit = "s" if what in ("seconds", "overlap") else "1"
-    return Measurement(tuple(getattr(trial, what) for trial in trials), unit, what, environment=environment(device))
+    units = {"seconds": "s", "overlap": "s", "hidden": "1", "pages": "1"}
+    return trials.measurement(attrgetter(what), units[what], what, environment=environment(device))
 
 
 def typical(trials: Sequence[Trial]) -> Sequence[Any]:
     """Returns the operations of the trial whose time is the median."""
     return sorted(trials, key=lambda trial: trial.seconds)[len(trials) // 2].operations
-
-
-def _pages() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

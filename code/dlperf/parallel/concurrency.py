@@ -13,10 +13,12 @@ from typing import Any
 
 import torch
 
+from dlperf import spans
 from dlperf.asynchrony.engine import Operation
 from dlperf.device import try_all_gpus
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import columns
 
 PUBLISHED = {"first": 0.5154, "second": 0.5183, "together": 0.5186}
 """Seconds of 50 products of (4000, 4000) matrices on each of two GPUs, and on both, in MXNet.
@@ -98,21 +100,14 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> 
         ideal, stretch = max(times.values()) / sum(times.values()), working[slow] / busy(alone[slow][1], slow)
         row = times | {"together": seconds, "ideal": ideal, "stretch": stretch, "rest": 1 - working[slow] / seconds}
         rows.append(row | {"explained": ideal * stretch / (1 - row["rest"]), "at once": at_once(ops) / seconds})
-    env = environment()
     units = dict.fromkeys([*places, "together"], "s")
-    return {k: Measurement(tuple(row[k] for row in rows[1:]), units.get(k, "1"), k, 1, env) for k in rows[0]}
+    units |= dict.fromkeys(("ideal", "stretch", "rest", "explained", "at once"), "1")
+    return columns(rows[1:], units, environment())
 
 
 def at_once(ops: Sequence[Operation]) -> float:
     """Returns for how many seconds all the devices of these operations were at work at the same time."""
-    devices = {op.device for op in ops}
-    moments = sorted([(op.start, 1, op.device) for op in ops] + [(op.end, -1, op.device) for op in ops])
-    running, seconds, last = dict.fromkeys(devices, 0), 0.0, 0.0
-    for moment, change, device in moments:
-        seconds += (moment - last) * all(running.values())
-        running[device] += change
-        last = moment
-    return seconds
+    return spans.at_once([(op.start, op.end) for op in ops if op.device == d] for d in {op.device for op in ops})
 
 
 def difference(engine: Any, todo: Sequence[Load]) -> float:

@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
+from dlperf.turns import columns
 
 
 def finish(ready: Sequence[float], seconds: Sequence[float]) -> float:
@@ -152,9 +153,8 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
             row[f"{how} fit"] = told / row[how]
             row[f"{how} hidden"] = 1 - (row[how] - row["alone"]) / row["only send"]
         rows.append(row)
-    env = environment("cpu")
-    taken = {k: tuple(r[k] for r in rows[1:]) for k in rows[0]}  # the first round warms up
-    return {k: Measurement(v, "s" if k in WAYS else "1", k, 1, env) for k, v in taken.items()}, steps
+    units = dict.fromkeys(WAYS, "s") | {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden")}
+    return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
 
 
 def balanced(network: Network, task: Task) -> Task:

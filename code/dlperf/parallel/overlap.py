@@ -15,10 +15,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dlperf import spans
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
-from dlperf.plot import COLORS
+from dlperf.turns import columns, interleave
 
 Wait = Callable[[], Any]
 
@@ -34,8 +35,8 @@ def pipeline(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait]
         wait()
 
 
-def in_turn(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
-    """Does the same without overlap: waits for each chunk before it computes the next."""
+def without_overlap(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
+    """Does the same one by one: waits for each chunk before it computes the next."""
     for i in range(chunks):
         transfer(i, compute(i))()
 
@@ -99,9 +100,9 @@ class Trial:
 
 
 WAYS: dict[str, Callable[..., None]] = {
-    "compute": in_turn,
+    "compute": without_overlap,
     "transfer": pipeline,
-    "in turn": in_turn,
+    "in turn": without_overlap,
     "pipeline": pipeline,
 }
 """Only compute, only transfer, both without overlap, both with it: what `over_link` and `to_host` can do."""
@@ -140,7 +141,7 @@ def _host(rank: int, work: Product, how: str) -> Trial:
     dist.barrier()
     seen.begin = perf_counter()
     if rank == 0:
-        WAYS.get(how, in_turn)(compute, transfer if how != "compute" else lambda i, chunk: int, work.chunks)
+        WAYS.get(how, without_overlap)(compute, transfer if how != "compute" else lambda i, chunk: int, work.chunks)
     elif how != "compute":
         receive()
     dist.barrier()
@@ -213,22 +214,22 @@ def sweep(
     ``slower``, how many times as long computing takes beside sending as alone, with the prediction ``slower fit``
     that counts this. Each round predicts from its own sides.
     """
-    rows: list[list[dict[str, float]]] = [[] for _ in works]
-    for turn in range(1 + repeats):
-        for work, taken in zip(works, rows, strict=True):
-            trials = {how: run(work, how) for how in ("compute", "transfer", "pipeline")}
-            row = {how: seen.seconds for how, seen in trials.items()}
-            alone, sending, both = row.values()
-            beside = sum(end - start for start, end in trials["pipeline"].computed)
-            row |= {"fit": predict(alone, sending, work.chunks) / both, "slower": beside / alone}
-            row |= {"slower fit": predict(beside, sending, work.chunks) / both}
-            row |= {"bound": both / max(alone, sending), "share": both / (alone + sending)}
-            taken.extend([row] * (turn > 0))  # the first one warms up
-    env, times = environment(device), ("compute", "transfer", "pipeline")
-    return [
-        {k: Measurement(tuple(r[k] for r in taken), "s" if k in times else "1", k, 1, env) for k in taken[0]}
-        for taken in rows
-    ]
+    trials = interleave({i: partial(_round, run, work) for i, work in enumerate(works)}, repeats)
+    units = dict.fromkeys(("compute", "transfer", "pipeline"), "s")
+    units |= dict.fromkeys(("fit", "slower", "slower fit", "bound", "share"), "1")
+    env = environment(device)
+    return [columns(rows, units, env) for rows in trials.values()]
+
+
+def _round(run: Callable[[Product, str], Trial], work: Product) -> dict[str, float]:
+    """Returns one round of `sweep`."""
+    trials = {how: run(work, how) for how in ("compute", "transfer", "pipeline")}
+    row = {how: seen.seconds for how, seen in trials.items()}
+    alone, sending, both = row.values()
+    beside = sum(end - start for start, end in trials["pipeline"].computed)
+    row |= {"fit": predict(alone, sending, work.chunks) / both, "slower": beside / alone}
+    row |= {"slower fit": predict(beside, sending, work.chunks) / both}
+    return row | {"bound": both / max(alone, sending), "share": both / (alone + sending)}
 
 
 def balanced(run: Callable[[Product, str], Trial], work: Product) -> Product:
@@ -240,8 +241,5 @@ def balanced(run: Callable[[Product, str], Trial], work: Product) -> Product:
 
 def draw(axes: Any, rows: dict[str, Sequence[tuple[float, float]]], zero: float, title: str = "") -> None:
     """Draws spans of seconds as bars from the moment ``zero`` on, in ms: a row for each name, the first on top."""
-    for y, (name, color) in enumerate(zip(reversed(rows), COLORS, strict=False)):
-        bars = [(1e3 * (start - zero), 1e3 * (end - start)) for start, end in rows[name]]
-        axes.broken_barh(bars, (y - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
-    axes.set(yticks=range(len(rows)), yticklabels=list(reversed(rows)), title=title, xlabel="time (ms)")
-    axes.grid(visible=False, axis="y")
+    spans.bars(axes, rows, zero)
+    axes.set(title=title, xlabel="time (ms)")

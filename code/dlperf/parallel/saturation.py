@@ -5,12 +5,9 @@ The chapter *Automatic parallelism* tells the story.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from time import perf_counter, sleep
 from typing import Any
 
@@ -18,17 +15,15 @@ import numpy as np
 import torch
 
 from dlperf.device import synchronize
-from dlperf.environment import environment, places
+from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.spans import Span
+from dlperf.turns import interleave
+from dlperf.workers import Workers, one_core_each, soon, wait_until
 
 Program = Callable[[], float]
 """Runs once and returns the seconds that it took."""
 
-LEAD = 0.005
-"""So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
-
-Span = tuple[float, float]
-"""When something began and ended, in seconds."""
 
 BYTES = 2**23
 """So much memory, in bytes, do the products of a batch take, unless there would be too few of them."""
@@ -74,70 +69,47 @@ def amount(n: int, workers: int, seconds: float, rate: float = 6e10) -> tuple[in
     return number, max(1, round(seconds / (number * (2 * n**3 / rate + 2e-6))))
 
 
-def _serve(pipe: Connection, core: int | None) -> None:
-    """Works in a process of its own, with one thread, on one core: its share of a batch, until None comes."""
-    torch.set_num_threads(1)
-    if core is not None:
-        os.sched_setaffinity(0, {core})
-    a = out = torch.empty(0)
-    while (order := pipe.recv()) is not None:
-        n, number, rounds, begin = order
-        if a.shape != (number, n, n):
-            a, out = batch(n, number)
-        while perf_counter() < begin:
-            pass
-        if rounds:
-            products(a, out, rounds)
-            pipe.send(perf_counter())
-        else:
-            watched(a, out)  # warms up
-            pipe.send(watched(a, out))
+@lru_cache(maxsize=1)
+def _own(n: int, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns a worker's `batch`, the same one as long as it is asked for that."""
+    return batch(n, number)
 
 
-class Workers:
-    """Processes with one thread and one core each, which share products out among them."""
+def _products(rank: int, n: int, number: int, rounds: int, begin: float) -> float:
+    """Returns when a worker was done with ``rounds`` of its products, which it began at the moment ``begin``."""
+    a, out = _own(n, number)
+    wait_until(begin)
+    products(a, out, rounds)
+    return perf_counter()
 
-    def __init__(self, pipes: Sequence[Connection]) -> None:
-        self.pipes = pipes
+
+def _watched(rank: int, n: int, number: int, begin: float) -> list[Span]:
+    """Returns when each product of a worker ran, after a first time that warms up and begins at ``begin``."""
+    a, out = _own(n, number)
+    wait_until(begin)
+    watched(a, out)
+    return watched(a, out)
+
+
+class Crew(Workers):
+    """Workers that share products out among them."""
 
     def products(self, n: int, number: int, rounds: int) -> float:
         """Returns the seconds of ``number`` products of ``(n, n)`` matrices, ``rounds`` times, in equal shares.
 
         They count from the moment at which all workers are to begin until the last is done.
         """
-        begin = self._order(n, number, rounds)
-        return max(pipe.recv() for pipe in self.pipes) - begin
+        begin = soon()
+        return max(self.run(_products, n, number // self.world_size, rounds, begin)) - begin
 
     def watched(self, n: int, number: int) -> list[list[Span]]:
         """Returns when each of ``number`` products ran, for each worker, in seconds from its own first."""
-        self._order(n, number, rounds=0)
-        return [pipe.recv() for pipe in self.pipes]
-
-    def _order(self, n: int, number: int, rounds: int) -> float:
-        begin = perf_counter() + LEAD  # this clock is the same in all processes
-        for pipe in self.pipes:
-            pipe.send((n, number // len(self.pipes), rounds, begin))
-        return begin
+        return self.run(_watched, n, number // self.world_size, soon())
 
 
-@contextmanager
-def workers(number: int) -> Iterator[Workers]:
-    """Gives a block ``number`` worker processes, pinned to one core each where the system can."""
-    spawn, free = multiprocessing.get_context("spawn"), places()
-    ends = [spawn.Pipe() for _ in range(number)]
-    cores = free[:number] if len(free) >= number else [None] * number
-    crew = [
-        spawn.Process(target=_serve, args=(far, core), daemon=True) for (_, far), core in zip(ends, cores, strict=True)
-    ]
-    for process in crew:
-        process.start()
-    try:
-        yield Workers([near for near, _ in ends])
-    finally:
-        for near, _ in ends:
-            near.send(None)
-        for process in crew:
-            process.join()
+def workers(number: int) -> Crew:
+    """Returns ``number`` worker processes for a block, pinned to one core each where the system can."""
+    return Crew(number, one_core_each(number))
 
 
 def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
@@ -153,25 +125,21 @@ def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
     return program
 
 
-def in_turn(
+def per_call(
     programs: Mapping[str, Program], calls: int, repeats: int, device: torch.device | str = "cpu"
 ) -> dict[str, Measurement]:
-    """Returns the seconds per call of programs of so many ``calls``, taken alternately; the first turn is left out."""
-    samples: dict[str, list[float]] = {name: [] for name in programs}
-    for _ in range(repeats + 1):
-        for name, program in programs.items():
-            samples[name].append(program() / calls)
-    env = environment(device)
-    return {name: Measurement(tuple(times[1:]), "s", name, calls, env) for name, times in samples.items()}
+    """Returns the seconds per call of programs of so many ``calls``, taken in turn."""
+    taken, env = interleave(programs, repeats), environment(device)
+    return {name: times.per_call(name, calls, env) for name, times in taken.items()}
 
 
-def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
+def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
     """Returns the seconds per product of ``(n, n)`` matrices on a CPU, in turn, in four ways.
 
     ``in turn``: one after the other, each with as many threads as there are workers; ``workers``: shared out
     among these; ``batched``: one operator for all; ``alone``: one after the other on one thread.
     """
-    threads, before = len(crew.pipes), torch.get_num_threads()
+    threads, before = crew.world_size, torch.get_num_threads()
     number, rounds = amount(n, threads, seconds)
     a, out = batch(n, number)
     programs = {
@@ -180,12 +148,12 @@ def against_workers(crew: Workers, n: int, repeats: int = 9, seconds: float = 0.
         "alone": clocked(lambda: products(a, out, rounds), 1),
         "workers": lambda: crew.products(n, number, rounds),  # last: an idle helper spins for a while
     }
-    found = in_turn(programs, number * rounds, repeats)
+    found = per_call(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
 
 
-def spans(crew: Workers, n: int, number: int, repeats: int = 9) -> dict[str, list[Span]]:
+def spans(crew: Crew, n: int, number: int, repeats: int = 9) -> dict[str, list[Span]]:
     """Returns when each of ``number`` products ran, in seconds from the first: ``in turn``, and on each worker.
 
     In turn each product has as many threads as there are workers. Of several runs of each, that of median length.
@@ -194,7 +162,7 @@ def spans(crew: Workers, n: int, number: int, repeats: int = 9) -> dict[str, lis
     a, out = batch(n, number)
     alone, shared = [], []
     for _ in range(repeats):
-        torch.set_num_threads(len(crew.pipes))
+        torch.set_num_threads(crew.world_size)
         products(a, out, 3)  # warms up
         alone.append([watched(a, out)])
         sleep(0.2)  # an idle helper of PyTorch's spins for a while, on a core that a worker needs
@@ -213,11 +181,11 @@ def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement
     """
     x, before = torch.ones(threads * 2**15), torch.get_num_threads()
     negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
-    found = in_turn({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
+    found = per_call({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
     torch.set_num_threads(before)
     split, whole = found[str(threads)], found["1"]
-    rest = [s - w / threads for s, w in zip(split.samples, whole.samples, strict=True)]
-    return Measurement(tuple(rest), "s", "split", calls, split.environment)
+    rest = tuple(s - w / threads for s, w in split.pairs(whole))
+    return replace(split, samples=rest, description="split")
 
 
 def gain(split: float, alone: float, workers: int) -> float:
@@ -273,4 +241,4 @@ def against_streams(
             synchronize(device)
 
         replays = {name: clocked(partial(replay, graph)) for name, graph in graphs.items()}
-        return in_turn(replays, len(a), repeats, device)
+        return per_call(replays, len(a), repeats, device)

@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 
+from dlperf import spans
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.plot import COLORS
+from dlperf.turns import columns
 
 NUMBERS, STEPS = 50_000, 3
 """Numbers in a vector: so few that XLA does not split a loop over them among threads. And steps of a branch."""
@@ -84,8 +86,8 @@ def digest(values: Any) -> str:
     return hashlib.sha256(values.tobytes()).hexdigest()[:16]
 
 
-def in_turn(alone: Call, together: Call, repeats: int) -> tuple[Measurement, Measurement, Measurement]:
-    """Returns the seconds of both calls, taken alternately, and CPU time over wall time of the second."""
+def alone_and_together(alone: Call, together: Call, repeats: int) -> dict[str, Measurement]:
+    """Returns the seconds of two calls in turn, ``alone`` and ``together``, and CPU over wall time of the second."""
     rows = []
     for _ in range(repeats + 1):
         start = perf_counter()
@@ -93,27 +95,22 @@ def in_turn(alone: Call, together: Call, repeats: int) -> tuple[Measurement, Mea
         middle, used = perf_counter(), process_time()
         together()
         end = perf_counter()
-        rows.append((middle - start, end - middle, (process_time() - used) / (end - middle)))
-    env = environment("cpu")
-    first, second, busy = zip(*rows[1:], strict=True)
-    seconds = (Measurement(samples, "s", environment=env) for samples in (first, second))
-    return (*seconds, Measurement(busy, "1", environment=env))  # type: ignore[return-value]
+        busy = (process_time() - used) / (end - middle)
+        rows.append({"alone": middle - start, "together": end - middle, "busy": busy})
+    return columns(rows[1:], {"alone": "s", "together": "s", "busy": "1"}, environment("cpu"))
 
 
 def overlapped(trace: Iterable[Span]) -> float:
     """Returns the seconds during which more than one operation was running; what a thread nests counts once."""
-    running: dict[str, int] = {}
-    both = before = 0.0
-    for now, step, thread in sorted((t, d, s.thread) for s in trace for t, d in ((s.start, 1), (s.end, -1))):
-        both += (now - before) * (sum(map(bool, running.values())) > 1)
-        running[thread] = running.get(thread, 0) + step
-        before = now
-    return both
+    threads: dict[str, list[spans.Span]] = {}
+    for s in trace:
+        threads.setdefault(s.thread, []).append((s.start, s.end))
+    return spans.at_once(threads.values(), 2)
 
 
 def share(trace: Sequence[Span]) -> float:
     """Returns which share of the trace's time more than one operation was running."""
-    return overlapped(trace) / (max(s.end for s in trace) - min(s.start for s in trace))
+    return overlapped(trace) / spans.extent([(s.start, s.end) for s in trace])
 
 
 def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
@@ -122,8 +119,7 @@ def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
     zero = min((s.start for s in trace), default=0)
     for span in trace:
         color, row = COLORS[span.branch % len(COLORS)], threads.index(span.thread)
-        bar = [((span.start - zero) * 1e3, (span.end - span.start) * 1e3)]
-        axes.broken_barh(bar, (row - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
+        spans.bar(axes, row, [(span.start, span.end)], zero, 1e3, color)
     axes.set(yticks=range(len(threads)), yticklabels=[f"thread {i + 1}" for i in range(len(threads))], title=title)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")

@@ -15,10 +15,10 @@ from dlperf.parallel.automatic.program import (
     STEPS,
     Seen,
     Span,
+    alone_and_together,
     branch,
     branches,
     digest,
-    in_turn,
     numbers,
     scramble,
     sort,
@@ -35,12 +35,12 @@ def in_pytorch(one: Program = branch, both: Program = branches, repeats: int = 1
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        measured = in_turn(lambda: one(inputs[0]), lambda: both(*inputs), repeats)
+        measured = alone_and_together(lambda: one(inputs[0]), lambda: both(*inputs), repeats)
         with profiler() as recorded:
             results = both(*inputs)
     finally:
         torch.set_num_threads(threads)
-    return Seen(*measured, spans(recorded.events()), [digest(result.numpy()) for result in results])
+    return Seen(**measured, trace=spans(recorded.events()), digests=[digest(result.numpy()) for result in results])
 
 
 def compiled(repeats: int = 15) -> Seen | None:
@@ -116,7 +116,7 @@ def in_engine(engine: Any, repeats: int = 15) -> Seen:
         engine.waitall()
         return results
 
-    measured = in_turn(lambda: waited(inputs[:1]), lambda: waited(inputs), repeats)
+    measured = alone_and_together(lambda: waited(inputs[:1]), lambda: waited(inputs), repeats)
     traces = []
     for _ in range(5):
         begin = len(engine.history)
@@ -124,4 +124,4 @@ def in_engine(engine: Any, repeats: int = 15) -> Seen:
         traces.append([op for op in list(engine.history)[begin:] if op.device in places])
     ran = sorted(traces, key=lambda ops: max(op.end for op in ops) - min(op.start for op in ops))[2]  # the median
     trace = [Span(op.name, op.device, places.index(op.device), op.start, op.end) for op in ran]
-    return Seen(*measured, trace, [digest(result.asnumpy()) for result in results])
+    return Seen(**measured, trace=trace, digests=[digest(result.asnumpy()) for result in results])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dlperf.measurement import Measurement
-from dlperf.parallel.automatic.program import STEPS, Seen, Span, digest, in_turn, numbers
+from dlperf.parallel.automatic.program import STEPS, Seen, Span, alone_and_together, digest, numbers
 
 
 def in_xla(width: int = 2, repeats: int = 15) -> Seen | None:
@@ -34,8 +34,8 @@ def in_xla(width: int = 2, repeats: int = 15) -> Seen | None:
     found = json.loads(done.stdout.splitlines()[-1])
     if found is None:
         return None
-    alone, together, busy = (Measurement.from_json(found[key]) for key in ("alone", "together", "busy"))
-    return Seen(alone, together, busy, [Span(**span) for span in found["trace"]], found["digests"])
+    measured = {key: Measurement.from_json(found[key]) for key in ("alone", "together", "busy")}
+    return Seen(**measured, trace=[Span(**span) for span in found["trace"]], digests=found["digests"])
 
 
 def here_in_xla(width: int, repeats: int) -> str:
@@ -58,13 +58,13 @@ def here_in_xla(width: int, repeats: int) -> str:
     inputs = [jnp.asarray(values.numpy()) for values in numbers(width)]
     one, all_of_them = jax.jit(chain), jax.jit(chains).lower(*inputs).compile()
     ready = jax.block_until_ready
-    measured = in_turn(lambda: ready(one(inputs[0])), lambda: ready(all_of_them(*inputs)), repeats)
+    measured = alone_and_together(lambda: ready(one(inputs[0])), lambda: ready(all_of_them(*inputs)), repeats)
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             results = ready(all_of_them(*inputs))
         (file,) = Path(folder).rglob("*.xplane.pb")
         trace = _spans(ProfileData.from_file(str(file)), all_of_them.as_text() or "")
-    found: dict[str, Any] = {k: m.to_json() for k, m in zip(("alone", "together", "busy"), measured, strict=True)}
+    found: dict[str, Any] = {key: m.to_json() for key, m in measured.items()}
     found |= {"trace": [asdict(span) for span in trace], "digests": [digest(np.asarray(r)) for r in results]}
     return json.dumps(found)
 

@@ -1,0 +1,59 @@
+"""Spans of time: how long at least one was running, how long several at once, and their drawing as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dlperf.plot import COLORS
+
+Span = tuple[float, float]
+"""When something began and when it ended, in seconds."""
+
+
+def at_once(lanes: Iterable[Iterable[Span]], least: int | None = None) -> float:
+    """Returns the seconds during which at least so many lanes had a span running; all of them by default.
+
+    Spans of one lane that overlap or lie inside one another count once.
+    """
+    given = [list(lane) for lane in lanes]
+    least = len(given) if least is None else least
+    edges = [(start, 1, i) for i, lane in enumerate(given) for start, _ in lane]
+    edges += [(end, -1, i) for i, lane in enumerate(given) for _, end in lane]
+    running, seconds, before = [0] * len(given), 0.0, 0.0
+    for now, step, lane in sorted(edges):
+        if least and sum(map(bool, running)) >= least:
+            seconds += now - before
+        running[lane] += step
+        before = now
+    return seconds
+
+
+def covered(spans: Iterable[Span]) -> float:
+    """Returns the seconds during which at least one span was running."""
+    return at_once([spans], 1)
+
+
+def extent(spans: Sequence[Span]) -> float:
+    """Returns the seconds from the first beginning to the last end."""
+    return max(end for _, end in spans) - min(start for start, _ in spans)
+
+
+def bars(
+    axes: Any, rows: Mapping[str, Iterable[Span]], zero: float = 0.0, scale: float = 1e3, colors: Sequence[str] = COLORS
+) -> None:
+    """Draws spans as bars on matplotlib ``axes``: a row and a colour for each name, the first on top.
+
+    Time runs from the moment ``zero``, in ms or in a unit of which a second has ``scale``.
+    """
+    for y, spans in enumerate(rows.values()):
+        bar(axes, y, spans, zero, scale, colors[y % len(colors)])
+    axes.set(yticks=range(len(rows)), yticklabels=list(rows))
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+
+
+def bar(axes: Any, y: float, spans: Iterable[Span], zero: float, scale: float, color: str) -> None:
+    """Draws spans as bars of one ``color`` at the height ``y``; see `bars`."""
+    xs = [((start - zero) * scale, (end - start) * scale) for start, end in spans]
+    axes.broken_barh(xs, (y - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)

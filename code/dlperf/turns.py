@@ -1,0 +1,100 @@
+"""Taking turns: one sample of each side, then one of each again, so that whatever drifts falls on all of them alike."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from dlperf.measurement import Measurement
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class Turns(list[T]):
+    """What one side answered, turn by turn. Sides with one ``mark`` took turns: their measurements may be paired."""
+
+    def __init__(self, answers: Iterable[T] = (), mark: str = "") -> None:
+        super().__init__(answers)
+        self.mark = mark
+
+    def measurement(
+        self,
+        of: Callable[[T], float],
+        unit: str,
+        description: str = "",
+        calls: int = 1,
+        environment: dict[str, Any] | None = None,
+    ) -> Measurement:
+        """Returns one figure of each answer in ``unit``, such as the seconds of a trial that tells more."""
+        return Measurement(tuple(map(of, self)), unit, description, calls, environment or {}, self.mark)
+
+    def per_call(self: Turns[float], description: str, calls: int, environment: dict[str, Any]) -> Measurement:
+        """Returns the seconds per call, where each answer is the seconds of so many ``calls``."""
+        return self.measurement(lambda seconds: seconds / calls, "s", description, calls, environment)
+
+
+def mark() -> str:
+    """Returns a new mark for sides that take turns with one another and with nobody else."""
+    return uuid.uuid4().hex[:8]
+
+
+def interleave(
+    sides: Mapping[K, Callable[[], T]],
+    repeats: int,
+    warm_up: int = 1,
+    enough: Callable[[int, float], bool] = lambda turns, seconds: False,
+) -> dict[K, Turns[T]]:
+    """Returns what each side answered in ``repeats`` turns, in each of which every side is called once.
+
+    A change of clock frequency or a neighbour's load then falls on all sides, so that their ratio stays meaningful.
+    Answers of the first ``warm_up`` turns are dropped. ``enough``, asked after each turn with their number and the
+    seconds so far, may end it early. Raises ValueError where there would be nothing to return.
+    """
+    if repeats < 1:
+        raise ValueError(f"sides take at least one turn, got repeats={repeats}")
+    shared = mark()
+    answers: dict[K, Turns[T]] = {name: Turns(mark=shared) for name in sides}
+    for _ in range(warm_up):
+        for side in sides.values():
+            side()
+    start = time.perf_counter()
+    for turn in range(1, repeats + 1):
+        for name, side in sides.items():
+            answers[name].append(side())
+        if enough(turn, time.perf_counter() - start):
+            break
+    return answers
+
+
+def columns(
+    rows: Iterable[Mapping[str, float]],
+    units: Mapping[str, str],
+    environment: dict[str, Any] | None = None,
+    calls: int = 1,
+) -> dict[str, Measurement]:
+    """Returns the columns of ``rows`` as measurements in their ``units``; each row is one turn of all of them.
+
+    Raises ValueError where a column has no unit or a unit no column: a unit is given, never guessed.
+    """
+    rows, shared = list(rows), mark()
+    if not rows or any(row.keys() != units.keys() for row in rows):
+        odd = sorted(set().union(*rows) ^ set(units)) if rows else list(units)
+        raise ValueError(f"each row needs a value for each unit and the other way round; without the other: {odd}")
+    return {
+        name: Measurement(tuple(row[name] for row in rows), unit, name, calls, environment or {}, shared)
+        for name, unit in units.items()
+    }
+
+
+def seconds(fn: Callable[[], object]) -> Callable[[], float]:
+    """Returns a side that calls ``fn`` and answers with the seconds until it returned."""
+
+    def side() -> float:
+        start = time.perf_counter()
+        fn()
+        return time.perf_counter() - start
+
+    return side
