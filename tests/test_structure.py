@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from booktools.book import Book
-from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
+from booktools.fingerprint import DLPERF, imported, reached
+from booktools.notebook import code_cells, read_page
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}

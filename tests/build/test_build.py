@@ -12,8 +12,7 @@ from bs4 import BeautifulSoup
 
 from booktools.book import Book
 from booktools.keys import stored
-from booktools.notebook import KEY
-from booktools.records import read_records
+from booktools.notebook import KEY, read_records
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 
