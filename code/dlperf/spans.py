@@ -39,21 +39,22 @@ def extent(spans: Sequence[Span]) -> float:
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
-def bars(
-    axes: Any, rows: Mapping[str, Iterable[Span]], zero: float = 0.0, scale: float = 1e3, colors: Sequence[str] = COLORS
-) -> None:
-    """Draws spans as bars on matplotlib ``axes``: a row and a colour for each name, the first on top.
-
-    Time runs from the moment ``zero``, in ms or in a unit of which a second has ``scale``.
-    """
+def bars(axes: Any, rows: Mapping[str, Iterable[Span]], zero: float = 0.0) -> None:
+    """Draws spans on matplotlib ``axes`` as `bar` does: a row and a colour for each name, the first on top."""
     for y, spans in enumerate(rows.values()):
-        bar(axes, y, spans, zero, scale, colors[y % len(colors)])
+        bar(axes, y, spans, COLORS[y % len(COLORS)], zero)
     axes.set(yticks=range(len(rows)), yticklabels=list(rows))
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
 
 
-def bar(axes: Any, y: float, spans: Iterable[Span], zero: float, scale: float, color: str) -> None:
-    """Draws spans as bars of one ``color`` at the height ``y``; see `bars`."""
+def bar(
+    axes: Any, y: float, spans: Iterable[Span], color: str, zero: float = 0.0, scale: float = 1e3, **options: Any
+) -> None:
+    """Draws spans as bars of one ``color`` at the height ``y``, from the moment ``zero`` on.
+
+    Time is in ms, or in a unit of which a second has ``scale``. ``options`` go to matplotlib's ``broken_barh``.
+    """
     xs = [((start - zero) * scale, (end - start) * scale) for start, end in spans]
-    axes.broken_barh(xs, (y - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
+    look = {"facecolors": (color, 0.35), "edgecolors": color, "linewidth": 0.8}
+    axes.broken_barh(xs, (y - 0.35, 0.7), **{**look, **options})

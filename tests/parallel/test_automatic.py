@@ -118,7 +118,8 @@ def test_the_engine_has_an_operation_for_each_step(devices: list[str]) -> None:
 
 def test_the_ratio_is_to_all_branches_one_after_the_other() -> None:
     m = program.Measurement
-    seen = program.Seen(m((1.0, 2.0)), m((2.0, 4.0)), m((2.0, 2.0), "1"), [], ["a", "b", "c", "d"])
+    alone, together = (m(seconds, turns="t") for seconds in ((1.0, 2.0), (2.0, 4.0)))
+    seen = program.Seen(alone, together, m((2.0, 2.0), "1"), [], ["a", "b", "c", "d"])
     assert seen.ratio.samples == (0.5, 0.5)
 
 

@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlperf import counters
 from dlperf.asynchrony.engine import Engine
 from dlperf.measurement import Measurement
 from dlperf.parallel import compute_and_copy
@@ -46,7 +47,8 @@ def test_overlapped_counts_the_seconds_in_which_both_run(ops: list[Op]) -> None:
 
 
 def test_bounds_are_taken_pair_by_pair() -> None:
-    low, high = compute_and_copy.bounds(Measurement((1.0, 5.0)), Measurement((3.0, 2.0)))
+    products, copies = (Measurement(seconds, turns="t") for seconds in ((1.0, 5.0), (3.0, 2.0)))
+    low, high = compute_and_copy.bounds(products, copies)
     assert (low.samples, high.samples) == ((3.0, 5.0), (4.0, 7.0))
 
 
@@ -97,9 +99,9 @@ def test_new_memory_comes_in_small_pages_even_when_huge_ones_are_asked_for() -> 
     with compute_and_copy.small_pages(), mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         with contextlib.suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
-        before = compute_and_copy._pages()
+        before = counters.pages()
         memory[::page] = bytes(size // page)
-        assert compute_and_copy._pages() - before > size // page / 2
+        assert counters.pages() - before > size // page / 2
     assert ctypes.CDLL(None).prctl(42, 0, 0, 0, 0) == 0  # PR_GET_THP_DISABLE
 
 

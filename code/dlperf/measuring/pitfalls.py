@@ -85,9 +85,8 @@ def first_and_warm(
 
     Calls up to number ``warm_up`` count as neither, except the first.
     """
-    env = environment(device)
-    first = Measurement(tuple(run[0] for run in runs), description="first call", environment=env)
-    warm = Measurement(tuple(median(run[warm_up:]) for run in runs), description="warm call", environment=env)
+    rows = [{"first call": run[0], "warm call": median(run[warm_up:])} for run in runs]
+    first, warm = columns(rows, {"first call": "s", "warm call": "s"}, environment(device)).values()
     return first, warm
 
 

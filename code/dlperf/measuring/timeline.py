@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from dlperf import spans
 from dlperf.device import synchronize
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
@@ -82,7 +83,7 @@ def traces(
 
 def seconds(parts: Sequence[Interval]) -> float:
     """Returns the seconds from the first beginning to the last end in ``parts``."""
-    return max(p.end for p in parts) - min(p.start for p in parts)
+    return spans.extent([(p.start, p.end) for p in parts])
 
 
 def typical(steps: Sequence[list[Interval]]) -> list[Interval]:
@@ -135,11 +136,7 @@ def _outermost(events: Iterable, chosen: Callable[[str], bool]) -> list:
 
 def covered(parts: Iterable[Interval]) -> float:
     """Returns the seconds during which at least one of ``parts`` was running: overlaps count once."""
-    total, until = 0.0, float("-inf")
-    for start, end in sorted((p.start, p.end) for p in parts):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
+    return spans.covered((p.start, p.end) for p in parts)
 
 
 def shares(parts: Sequence[Interval]) -> dict[str, float]:
@@ -158,8 +155,8 @@ def shares(parts: Sequence[Interval]) -> dict[str, float]:
 def draw(axes: Any, parts: Sequence[Interval], colors: Sequence[str]) -> None:
     """Draws ``parts`` on matplotlib ``axes``: one lane above the other, time in µs."""
     for row, lane in enumerate(("kernel", "operator", "phase")):
-        spans = [(p.start * 1e6, (p.end - p.start) * 1e6) for p in parts if p.lane == lane]
-        axes.broken_barh(spans, (row - 0.35, 0.7), facecolors=colors[row])
+        mine = [(p.start, p.end) for p in parts if p.lane == lane]
+        spans.bar(axes, row, mine, colors[row], scale=1e6, facecolors=colors[row])
     for p in (p for p in parts if p.lane == "phase"):
         axes.text((p.start + p.end) / 2 * 1e6, 2, p.name, ha="center", va="center", color="white", fontsize=9)
     axes.set(xlabel="time (µs)", yticks=(0, 1, 2), yticklabels=("kernel", "operator", "phase"))

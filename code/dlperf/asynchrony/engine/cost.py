@@ -12,6 +12,7 @@ from dlperf.asynchrony.engine.operations import Variable
 from dlperf.asynchrony.engine.scheduler import Scheduler
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.turns import interleave
 
 
 def nothing() -> None:
@@ -30,14 +31,17 @@ def enqueue_cost(repeats: int = 30, operations: int = 2000) -> dict[str, Measure
         submit(gate.wait)
         seconds = timeit(lambda: submit(nothing), number=operations)  # without the garbage collector's pauses
         gate.set()
-        return seconds / operations
+        return seconds
 
-    samples: dict[str, list[float]] = {"engine": [], "executor": []}
     x, y, z = Variable(), Variable(), Variable()
-    for _ in range(1 + repeats):
+
+    def engine() -> float:
         with Scheduler(["cpu"]) as scheduler:
-            samples["engine"].append(clock(lambda fn: scheduler.enqueue(fn, [x, y], [z])))
+            return clock(lambda fn: scheduler.enqueue(fn, [x, y], [z]))
+
+    def executor() -> float:
         with ThreadPoolExecutor(1) as pool:
-            samples["executor"].append(clock(pool.submit))
-    env = environment()
-    return {name: Measurement(tuple(times[1:]), "s", name, operations, env) for name, times in samples.items()}
+            return clock(pool.submit)
+
+    taken, env = interleave({"engine": engine, "executor": executor}, repeats), environment()
+    return {name: times.per_call(name, operations, env) for name, times in taken.items()}

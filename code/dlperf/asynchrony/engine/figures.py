@@ -12,6 +12,7 @@ from matplotlib.path import Path
 
 from dlperf.asynchrony.engine.operations import FRONT_END, Operation
 from dlperf.plot import COLORS, INK, figure
+from dlperf.spans import bar
 
 KINDS = {"RAW": (INK, "-"), "WAR": (COLORS[1], "--"), "WAW": (COLORS[3], ":")}
 """Colour and stroke of each kind of dependency: a value is handed on, or memory is used again."""
@@ -136,8 +137,7 @@ def draw_timeline(operations: Iterable[Operation], axes: Any = None, title: str 
     for device, name in dict.fromkeys((op.device, op.name) for op in ops):
         same = [op for op in ops if (op.device, op.name) == (device, name)]
         color, row = colors[name] if device != FRONT_END else COLORS[1], rows.index(device)
-        bars = [((op.start - zero) * 1e3, (op.end - op.start) * 1e3) for op in same]
-        axes.broken_barh(bars, (row - 0.35, 0.7), facecolors=(color, 0.35), edgecolors=color, linewidth=0.8)
+        bar(axes, row, [(op.start, op.end) for op in same], color, zero)
         wide = [op for op in same if op.end - op.start > letter * (len(name) + 1)]
         for op in wide:
             middle = ((op.start + op.end) / 2 - zero) * 1e3

@@ -119,7 +119,7 @@ def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
     zero = min((s.start for s in trace), default=0)
     for span in trace:
         color, row = COLORS[span.branch % len(COLORS)], threads.index(span.thread)
-        spans.bar(axes, row, [(span.start, span.end)], zero, 1e3, color)
+        spans.bar(axes, row, [(span.start, span.end)], color, zero)
     axes.set(yticks=range(len(threads)), yticklabels=[f"thread {i + 1}" for i in range(len(threads))], title=title)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
