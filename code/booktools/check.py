@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from booktools import lint, parity
+from booktools import lint, parity, references
 from booktools.book import Book, BookError
 
 
 def problems(book: Book) -> list[str]:
     """Returns what is wrong with the sources, as messages that begin with file and line."""
-    return [*parity.problems(book), *lint.problems(book)]
+    missing = parity.missing(book)
+    return missing or [*parity.problems(book), *lint.problems(book), *references.problems(book)]
 
 
 def check(book: Book) -> None:

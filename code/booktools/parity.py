@@ -40,7 +40,7 @@ SAME_ROLES = {
 def problems(book: Book) -> list[str]:
     """Returns what differs between the first language and each other one, as messages."""
     first = book.languages[0]
-    found = [problem for language in book.languages for problem in _missing(book, language)]
+    found = missing(book)
     if found:
         return found
     for language in book.languages[1:]:
@@ -54,6 +54,11 @@ def problems(book: Book) -> list[str]:
 
 def _pair(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]:
     return _cells(book, ours, theirs) + _pages(book, ours, theirs, known)
+
+
+def missing(book: Book) -> list[str]:
+    """Returns the pages that _toc.yml lists and a language lacks, and those that it does not list, as messages."""
+    return [problem for language in book.languages for problem in _missing(book, language)]
 
 
 def _missing(book: Book, language: Language) -> list[str]:

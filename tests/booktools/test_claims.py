@@ -11,8 +11,8 @@ import pytest
 
 from booktools.book import Book, BookError
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, all_claims, judge
-from booktools.keys import check_keys
 from booktools.executions import Execution
+from booktools.keys import check_keys
 from booktools.notebook import read_records
 from booktools.records import Machine, recorded_machines
 from dlperf.measurement import Measurement
