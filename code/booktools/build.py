@@ -22,6 +22,7 @@ from booktools.fingerprint import all_modules
 from booktools.kept import digest, digest_of_files, tools
 from booktools.lock import locked
 from booktools.page import source
+from booktools.parity import missing
 from booktools.prepare import waiting
 from booktools.publish import mend, publish
 from booktools.records import HERE, Machine, recorded_machines
@@ -70,6 +71,8 @@ def _site(book: Book) -> Path:
 
 
 def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
+    if lacking := missing(book):
+        raise BookError("\n".join(lacking))
     published = book.build / "published"
     made_of = digest(*_marks(book, name).values())
     if not fresh and _site(book).is_dir() and published.is_file() and published.read_text() == made_of:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -55,10 +56,10 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
             kernel_name="python3",
             resources={"metadata": {"path": str(path.parent)}},
             on_cell_start=started,
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
         )
         try:
-            client.execute(env={**os.environ, VARIABLE: str(book.timeout)})
+            _run(client, {**os.environ, VARIABLE: str(book.timeout)})
         except CellTimeoutError:
             raise BookError(
                 f"{name}:{cells[index].line}: this cell ran past its limit of {book.timeout} s (timeout in _config.yml)"
@@ -67,8 +68,6 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
             line = raised_at(error, cells[index])
             raise BookError(f"{name}:{line}: this cell raised {error.ename}: {error.evalue}\n{_tail(error)}") from None
         except DeadKernelError:
-            if hasattr(client, "_async_cleanup_kernel_future"):  # It was told to stop, by Ctrl-C or by the system.
-                raise KeyboardInterrupt from None
             line = cells[index].line
             raise BookError(f"{name}:{line}: the kernel died in this cell; was there memory enough?") from None
         except RuntimeError as error:  # The kernel did not start.
@@ -76,6 +75,23 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     write_notebook(notebook, path)
     stamp(path)
     check_keys(book, page, notebook, path)
+
+
+def _run(client: NotebookClient, environment: dict[str, str]) -> None:
+    """Executes a notebook; where Ctrl-C ends it, KeyboardInterrupt once its kernel is gone.
+
+    It runs in a thread of its own: in the main one nbclient would answer the signal itself, and fail over it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(client.execute, env=environment)
+        try:
+            running.result()
+        except KeyboardInterrupt:
+            kernel = getattr(getattr(client.km, "provisioner", None), "process", None)
+            if kernel is not None:
+                kernel.kill()
+            wait([running], timeout=30)
+            raise
 
 
 def raised_at(error: CellExecutionError, cell: Cell) -> int:

@@ -23,6 +23,8 @@ def is_full(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
+        if isinstance(error, shutil.Error) and f"[Errno {errno.ENOSPC}]" in str(error):  # Of many files, as words.
+            return True
         error = error.__cause__ or error.__context__
     return False
 

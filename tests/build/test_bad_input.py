@@ -166,6 +166,21 @@ def test_bad_input(book: Book, spoil: Callable[[Book], None], message: str) -> N
     assert site(book) == before
 
 
+def test_a_cell_that_raises_is_named_by_the_line_that_raised(tiny: Book) -> None:
+    """Not by its first line, and not by one of a module or of another cell: by the innermost line of its own."""
+    edit_both(tiny, "tiny", "with Benchmark", "def fails():\n    return 1 / 0\n\n\nwith Benchmark")
+    code = ":tags: [hide-input]\n\nimport statistics\n\n\ndef inner():\n    return statistics.mean(map(abs, ['one']))\n\n\ninner()"
+    edit_both(tiny, "tiny", "1 + 2", code)
+    lines = tiny.page("en", "tiny").read_text(encoding="utf-8").splitlines()
+    done = build(tiny)
+    assert done.returncode == 1
+    line = next(number for number, text in enumerate(lines, 1) if "statistics.mean" in text)
+    assert f"chapters/en/tiny.md:{line}: this cell raised TypeError" in done.stdout
+    edit_both(tiny, "tiny", "\ninner()", "\nfails()")
+    line = next(number for number, text in enumerate(lines, 1) if text == "inner()")
+    assert f"chapters/en/tiny.md:{line}: this cell raised ZeroDivisionError" in build(tiny).stdout
+
+
 def test_an_error_is_not_forgotten_by_the_next_run(book: Book) -> None:
     glue_key_is_unknown(book)
     first, second = build(book), build(book)
