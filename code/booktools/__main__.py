@@ -18,7 +18,8 @@ def main() -> int:
     record.add_argument("name")
     shown = commands.add_parser("serve", help="build, show, and build again on every save")
     shown.add_argument("--port", type=int, default=8000)
-    commands.add_parser("bench", help="measure how long the book takes to build")
+    measured = commands.add_parser("bench", help="measure how long the book takes to build")
+    measured.add_argument("--against", default="", help="a revision to measure too, in turn")
     whole = commands.add_parser("build", help="build the site in every language")
     language = commands.add_parser("build-language", help="build one language (the build calls this itself)")
     language.add_argument("code")
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "bench":
         from booktools.bench import bench
 
-        bench(book)
+        bench(book, options.against)
         return 0
     if options.command == "record":
         from booktools.recording import record_machine

@@ -169,8 +169,8 @@ def test_bad_input(book: Book, spoil: Callable[[Book], None], message: str) -> N
 def test_a_cell_that_raises_is_named_by_the_line_that_raised(tiny: Book) -> None:
     """Not by its first line, and not by one of a module or of another cell: by the innermost line of its own."""
     edit_both(tiny, "tiny", "with Benchmark", "def fails():\n    return 1 / 0\n\n\nwith Benchmark")
-    code = ":tags: [hide-input]\n\nimport statistics\n\n\ndef inner():\n    return statistics.mean(map(abs, ['one']))\n\n\ninner()"
-    edit_both(tiny, "tiny", "1 + 2", code)
+    code = "import statistics\n\n\ndef inner():\n    return statistics.mean(map(abs, ['one']))\n\n\ninner()"
+    edit_both(tiny, "tiny", "1 + 2", f":tags: [hide-input]\n\n{code}")
     lines = tiny.page("en", "tiny").read_text(encoding="utf-8").splitlines()
     done = build(tiny)
     assert done.returncode == 1

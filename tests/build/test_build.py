@@ -138,9 +138,8 @@ def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book) -> None:
     assert changed_pages(copy) == {code: {"tiny"} for code in ("en", "zh")}
     assert "1001" in page(copy, "tiny.html")
     text = path.read_text(encoding="utf-8")
-    memory = re.search(
-        r'"memory_bytes": \d+', nbformat.read(path, as_version=4).metadata[KEY].__repr__().replace("'", '"')
-    )
+    bytes_here = nbformat.read(path, as_version=4).metadata[KEY]["environment"]["memory_bytes"]
+    memory = re.search(rf'"memory_bytes": {bytes_here}', text)
     assert memory
     path.write_text(text.replace(memory[0], '"memory_bytes": 1'), encoding="utf-8")
     assert changed_pages(copy) == {code: {"machines"} for code in ("en", "zh")}
