@@ -4,8 +4,9 @@
 BIN := .venv/bin
 READY := .venv/ready
 export MACHINE
+PYTHON_VERSION ?= 3.12
 
-.PHONY: help book test check chapters unit browser chromium serve record bench-build clean
+.PHONY: help book test check chapters unit gpu browser chromium serve record kit bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -14,7 +15,7 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
-test: check chapters unit browser ## everything that must pass
+test: check chapters unit gpu browser ## everything that must pass
 	@echo "All tests passed."
 
 check: $(READY) ## the fast part, under a minute: lints, types, language parity, unit tests
@@ -22,13 +23,16 @@ check: $(READY) ## the fast part, under a minute: lints, types, language parity,
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m booktools check
-	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser
+	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
 
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
 unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long
 	@$(BIN)/pytest -q tests/build tests/slow
+
+gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
+	@$(BIN)/pytest -q tests/gpu
 
 browser: book chromium ## the built site in a real Chromium
 	@$(BIN)/pytest -q tests/browser
@@ -41,14 +45,17 @@ chromium: $(READY)
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
 
-record: $(READY) ## execute all chapters here and keep them as records/name: make record MACHINE=name
-	@$(BIN)/python -m booktools record "$(MACHINE)"
+record: $(READY) ## keep an execution as records/name: make record MACHINE=name; FROM=folder takes in what a kit executed
+	@$(BIN)/python -m booktools record "$(MACHINE)" $(if $(FROM),--from "$(FROM)")
+
+kit: $(READY) ## pack what executes the chapters on a machine without a network; HAVE=file names what it has
+	@$(BIN)/python -m booktools kit --python "$(PYTHON_VERSION)" $(if $(HAVE),--have "$(HAVE)")
 
 bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=revision measures that one too
 	@$(BIN)/python -m booktools bench --against "$(AGAINST)"
 
 clean: ## remove what was built and executed; the environment stays
-	rm -rf _build notebooks
+	rm -rf _build build notebooks
 
 # The first Python on the path that the book supports; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \

@@ -12,7 +12,6 @@ from booktools.book import Book, BookError
 from booktools.executions import expected_seconds
 from booktools.page import pages_with_cells
 from booktools.prepare import prepare
-
 from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)

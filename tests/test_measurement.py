@@ -59,6 +59,20 @@ def test_ratio_and_sum_pair_samples_that_were_taken_in_turn() -> None:
     assert ((a / b) / (b / a)).samples == (4.0, 4.0, 4.0)  # still turn by turn
 
 
+def test_differences_and_the_larger_side_are_taken_turn_by_turn() -> None:
+    a, b = (Measurement(samples, turns="t") for samples in ((2.0, 4.0), (3.0, 1.0)))
+    assert (a - b).samples == (-1.0, 3.0)
+    assert a.larger(b).samples == (3.0, 4.0)
+    assert (a - b).turns == "t"
+
+
+def test_a_number_scales_a_measurement_and_stands_over_it() -> None:
+    a = Measurement((2.0, 4.0), "s", "words", turns="t")
+    assert (3 * a).samples == (a * 3).samples == (6.0, 12.0)
+    assert (a / 2) == Measurement((1.0, 2.0), "s", "words", turns="t")
+    assert ((8.0 / a).samples, (8.0 / a).unit) == ((4.0, 2.0), "1")
+
+
 @pytest.mark.parametrize("turns", [("", ""), ("t", ""), ("t", "u")])
 def test_samples_that_were_not_taken_in_turn_are_not_paired_whatever_their_number(turns: tuple[str, str]) -> None:
     a, b = (Measurement((1.0, 2.0), turns=mark) for mark in turns)

@@ -7,6 +7,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``notebook``    pages as notebooks; what an execution depends on
 ``execute``     executing what is stale, with progress and limits
 ``records``     what was measured, here and on named machines
+``recording``   keeping an execution as a named machine's
+``kit``         what executes the chapters on a bare machine; ``kit_run`` is its script
 ``claims``      sentences as predicates over records
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
@@ -37,8 +39,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         from booktools.build import take_over
 
         take_over(app)
-    from booktools import assets, environments, look, quantities, render, samples, search, site, verdicts
+    from booktools import assets, display, environments, look, quantities, render, samples, search, site, verdicts
 
-    for part in (site, look, render, quantities, verdicts, environments, samples, search, assets):
+    for part in (site, look, render, display, quantities, verdicts, environments, samples, search, assets):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

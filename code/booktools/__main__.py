@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from booktools.book import Book, BookError
 
@@ -16,6 +17,11 @@ def main() -> int:
     commands.add_parser("check", help="lints and language parity")
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
+    record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
+    kit = commands.add_parser("kit", help="pack what executes the chapters on a bare machine")
+    kit.add_argument("--python", default="3.12", help="that machine's Python (3.12)")
+    kit.add_argument("--have", type=Path, help="a file that names what is installed there, such as its pip list")
+    kit.add_argument("--no-wheels", action="store_true", help="pack no wheels: all is installed there")
     shown = commands.add_parser("serve", help="build, show, and build again on every save")
     shown.add_argument("--port", type=int, default=8000)
     measured = commands.add_parser("bench", help="measure how long the book takes to build")
@@ -58,9 +64,17 @@ def run(options: argparse.Namespace) -> int:
         bench(book, options.against)
         return 0
     if options.command == "record":
-        from booktools.recording import record_machine
+        from booktools.recording import record_machine, take_in
 
-        record_machine(book, options.name)
+        if options.folder:
+            take_in(book, options.name, options.folder)
+        else:
+            record_machine(book, options.name)
+        return 0
+    if options.command == "kit":
+        from booktools.kit import make_kit
+
+        make_kit(book, options.python, options.have, wheels=not options.no_wheels)
         return 0
     from booktools.serve import serve
 

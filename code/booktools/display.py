@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.writers.html5 import HTML5Translator
 
 from booktools.edition import current
 from booktools.records import HERE, Machine
@@ -32,9 +34,19 @@ def table(heads: Sequence[Cell], rows: Sequence[Sequence[Cell]], *classes: str) 
     return nodes.container("", nodes.table("", group, classes=["dl-table"]), classes=["dl-table-box", *classes])
 
 
-def identifier(text: object) -> nodes.inline:
+class Name(nodes.inline):
+    """What is a name in every language: of a processor, a system, a version, a module. HTML says ``translate="no"``."""
+
+
+def identifier(text: object) -> Name:
     """Returns text that is a name of its own in every language."""
-    return nodes.inline("", str(text), classes=["dl-name"], translate="no")
+    return Name("", str(text))
+
+
+def changes(names: Sequence[str], say: Callable[[str], str]) -> list[nodes.Node]:
+    """Returns what changed, with commas between: modules and packages as names, a page's cells by their word."""
+    words = [nodes.Text(say(name)) if name == "cells" else identifier(name) for name in names]
+    return [node for i, word in enumerate(words) for node in ([nodes.Text(", "), word] if i else [word])]
 
 
 class Recording:
@@ -62,9 +74,9 @@ class Recording:
         said = self.say(sign)
         return said if said != sign else {":": ": ", "(@)": " (@)"}[sign]
 
-    def changes(self, names: Sequence[str]) -> nodes.inline:
-        """Returns what changed since a record or is lacking: identifiers, but for the word for a page's cells."""
-        return identifier(", ".join(self.say(name) if name == "cells" else name for name in names))
+    def changes(self, names: Sequence[str]) -> list[nodes.Node]:
+        """Returns what changed since a record or is lacking: names, but for the word for a page's cells."""
+        return changes(names, self.say)
 
     def machine_name(self, machine: Machine) -> list[nodes.Node]:
         """Returns what a table calls a machine: its name, or `this build`."""
@@ -72,13 +84,15 @@ class Recording:
             return [nodes.Text(self.say("this build"))]
         return [identifier(machine.name)]
 
-    def machine_words(self, machine: Machine) -> str:
-        """Returns processor or GPUs in words: ``NVIDIA H200``, ``AMD EPYC, 2 cores``."""
+    def machine_words(self, machine: Machine) -> list[nodes.Node]:
+        """Returns GPUs and processor in words, their names marked as names: ``NVIDIA H200; AMD EPYC, 2 cores``."""
         environment = machine.environment
         if not environment:
-            return self.say("not recorded")
-        cores = self.say(f"@, {environment.get('cores', 1)} cores")
-        return "; ".join([*environment.get("gpus", []), cores.replace("@", environment["cpu"])])
+            return [nodes.Text(self.say("not recorded"))]
+        gpus = [node for gpu in environment.get("gpus", []) for node in (identifier(gpu), nodes.Text("; "))]
+        before, _, after = self.say(f"@, {environment.get('cores', 1)} cores").partition("@")
+        processor = [nodes.Text(before), identifier(environment["cpu"]), nodes.Text(after)]
+        return [*gpus, *(node for node in processor if node.astext())]
 
     def quantity(self, machine: Machine, key: str) -> list[nodes.Node]:
         """Returns one record as a table shows it: median, spread, number of samples, or why there is none."""
@@ -99,3 +113,16 @@ class Recording:
         if machine.stale(key):
             shown.append(nodes.inline("", " " + self.say("stale"), classes=["dl-stale"]))
         return shown
+
+
+def _begin_name(writer: HTML5Translator, node: Name) -> None:
+    writer.body.append(writer.starttag(node, "span", "", CLASS="dl-name", translate="no"))
+
+
+def _end_name(writer: HTML5Translator, node: Name) -> None:
+    writer.body.append("</span>")
+
+
+def setup(app: Sphinx) -> None:
+    """Registers the node of names, and how HTML writes it."""
+    app.add_node(Name, html=(_begin_name, _end_name))

@@ -109,7 +109,7 @@ class Edition:
 
     def shown(self, page: str) -> Execution | None:
         """Returns the execution whose outputs the page shows."""
-        machine = next((m for m in self.machines if m.name == self.name), None)
+        machine = next((m for m in self.watched if m.name == self.name), None)
         return machine.execution(page) if machine else None
 
     def note(self, kind: str, name: str) -> None:

@@ -42,7 +42,7 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
         stale: list[Cell] = [self.say("changed since")]
-        stale += [[self.changes(m.changed() or ["–"])] for m in self.machines]
+        stale += [self.changes(m.changed()) or "–" for m in self.machines]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, [*rows, libraries, stale], "dl-environments")
         report_missing(self.get_location())
@@ -78,7 +78,7 @@ class MachineRole(SphinxRole, Recording):
             return [], []
         words = self.machine_words(machine)
         report_missing(self.get_location())
-        return [identifier(words)], []
+        return [nodes.inline("", "", *words, classes=["dl-machine"])], []
 
 
 def setup(app: Sphinx) -> None:

@@ -105,7 +105,7 @@ def reading(book: Book, path: Path) -> Reading:
 @functools.lru_cache(maxsize=256)
 def _reading(book: Book, path: Path, mtime_ns: int, size: int) -> Reading:
     mark = digest(path.read_bytes())
-    name = "execution-" + "-".join(path.relative_to(book.root).with_suffix("").parts)
+    own = book.records in path.parents or book.notebooks in path.parents
 
     def validated() -> Reading:
         import nbformat
@@ -117,7 +117,7 @@ def _reading(book: Book, path: Path, mtime_ns: int, size: int) -> Reading:
             raise corrupt(book, path, error) from None
         return read(notebook, book.relative(path), mark)
 
-    return kept(book.kept, name, mark, validated)
+    return kept(book.kept, f"execution-{book.relative(path)}", mark, validated) if own else validated()
 
 
 def corrupt(book: Book, path: Path, error: Exception) -> BookError:

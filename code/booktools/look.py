@@ -129,10 +129,11 @@ def _depth(node: nodes.Node, top: nodes.Node) -> int:
 
 
 def _description(doctree: nodes.document | None) -> str:
-    """Returns the page's first paragraph without citations, as search engines show it."""
+    """Returns the page's first paragraph of its own without citations, as search engines show it."""
     if doctree is None:
         return ""
-    text = next((p.astext() for p in doctree.findall(nodes.paragraph)), "")
+    paragraphs = (p for p in doctree.findall(nodes.paragraph) if not isinstance(p.parent, nodes.Admonition))
+    text = next((p.astext() for p in paragraphs), "")
     return re.sub(r"\s+", " ", re.sub(r"\[[^\]]*\]", "", text))[:200]
 
 

@@ -28,6 +28,12 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def cell_lines(notebook: NotebookNode) -> list[int]:
+    """Returns the line of a page, counted from 1, at which each code cell of its notebook begins."""
+    lines = notebook.metadata.source_map
+    return [line + 1 for line, cell in zip(lines, notebook.cells, strict=True) if cell.cell_type == "code"]
+
+
 def stored(output: NotebookNode) -> str:
     """Returns the key under which an output is stored, or an empty string if it is not."""
     return output.get("metadata", {}).get("scrapbook", {}).get("name", "")

@@ -51,7 +51,7 @@ class MachinesDirective(SphinxDirective, Recording):
         for key in self.keys:
             entry = next(m.records[key] for m in self.machines if key in m.records)
             description = getattr(entry["value"], "description", "")
-            label: list[nodes.Node] = [nodes.literal("", key, classes=["dl-key"], translate="no")]
+            label: list[nodes.Node] = [nodes.literal("", key, classes=["dl-key"])]
             if description:
                 label = [nodes.Text(self.say(description) + " "), *label]
             rows.append([label, *(self.shown(machine, key) for machine in self.machines)])

@@ -54,13 +54,15 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
 
 
 def translate_markup(markup: str, labels: Catalogue) -> str:
-    """Returns HTML or SVG with the text between its tags translated, except inside ``<code>``."""
+    """Returns HTML or SVG with the text between its tags translated, except in ``<code>`` and in what is a name."""
 
-    def between(match: re.Match[str]) -> str:
-        return f">{html.escape(labels.translate(html.unescape(match[1])), quote=False)}<"
+    def shown(match: re.Match[str]) -> str:
+        if match[0].startswith("<"):
+            return match[0]
+        return html.escape(labels.translate(html.unescape(match[0])), quote=False)
 
-    parts = re.split(r"(<code\b.*?</code>)", markup, flags=re.S)
-    return "".join(p if p.startswith("<code") else re.sub(r">([^<>]+)<", between, p) for p in parts)
+    kept = r'<code\b.*?</code>|<(\w+)\b[^<>]*\btranslate="no"[^<>]*>.*?</\1>'
+    return re.sub(rf"{kept}|(?<=>)[^<>]+(?=<)", shown, markup, flags=re.S)
 
 
 def translated(

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from booktools.display import Recording, identifier
+from booktools.display import Recording
 from booktools.records import Machine
 from booktools.render import report_missing
 from dlperf.measurement import Measurement, format_quantity
@@ -51,9 +51,7 @@ class SamplesDirective(SphinxDirective, Recording):
             f"{self.say('interquartile range')} {format_quantity(m.iqr, m.unit, 2)}",
             self.say(f"{len(m.samples)} samples"),
         ]
-        line = nodes.paragraph(
-            "", " · ".join(words) + " · ", identifier(self.machine_words(machine)), classes=["dl-note"]
-        )
+        line = nodes.paragraph("", " · ".join(words) + " · ", *self.machine_words(machine), classes=["dl-note"])
         if machine.stale(key):
             line += nodes.inline("", " " + self.say("stale"), classes=["dl-stale"])
         return line

@@ -117,7 +117,10 @@ def _read(app: Sphinx, docname: str, content: list[str]) -> None:
     done = edition.shown(docname)
     page = page_at(edition.book, edition.book.page(edition.language.code, docname)).notebook()
     page = join(page, done.notebook if done else None)
-    edition.lenders |= borrow(page, docname, edition.machines)
+    lenders = borrow(page, docname, edition.watched)
+    if lenders:
+        edition.note("machines", "")  # Another machine may lend once there is one more.
+    edition.lenders |= lenders
     content[0] = nbformat.writes(page)
 
 
@@ -138,17 +141,17 @@ class MarkStale(SphinxTransform):
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
+        from booktools.display import changes
+
         done = current().shown(self.env.docname)
         section = next(iter(self.document.findall(nodes.section)), None)
         if done is None or not done.stale or section is None:
             return
         say = current().catalogue.translate
         text = say("This record is stale: it was measured before these changed.")
-        names = nodes.inline("", " " + ", ".join(done.stale), translate="no")
+        paragraph = nodes.paragraph("", text + " ", *changes(done.stale, say))
         title = nodes.title("", say("stale"))
-        section.insert(
-            1, nodes.admonition("", title, nodes.paragraph("", text, names), classes=["warning", "dl-stale-page"])
-        )
+        section.insert(1, nodes.admonition("", title, paragraph, classes=["warning", "dl-stale-page"]))
 
 
 def setup(app: Sphinx) -> None:

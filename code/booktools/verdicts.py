@@ -65,11 +65,9 @@ class ClaimDirective(SphinxDirective, Recording):
         for machine in self.machines:
             verdict = claims.judge(claim, machine)
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
-            words.append(
-                nodes.inline(
-                    "", self.sign("(@)").replace("@", self.machine_words(machine)), classes=["dl-muted"], translate="no"
-                )
-            )
+            before, _, after = self.sign("(@)").partition("@")
+            inside = [nodes.Text(before), *self.machine_words(machine), nodes.Text(after)]
+            words.append(nodes.inline("", "", *inside, classes=["dl-muted"]))
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
         return lines
 
@@ -86,7 +84,7 @@ def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
         nodes.strong("", page.say(verdict.outcome)),
     ]
     if verdict.lacking:
-        words += [nodes.Text(page.sign(":")), page.changes(verdict.lacking)]
+        words += [nodes.Text(page.sign(":")), *page.changes(verdict.lacking)]
     return words
 
 

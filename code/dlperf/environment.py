@@ -97,6 +97,11 @@ def compiler() -> str | None:
     return subprocess.run([found, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
 
 
+def lacking(package: str) -> str:
+    """Returns what to say where an experiment needs a package that is not installed: its name, and what brings it."""
+    return f"{package} is not installed: pip install '.[hardware]' in the book's folder brings it"
+
+
 def machine() -> dict[str, object]:
     """Returns what makes this machine another than the next: values that need no PyTorch to read.
 
@@ -116,9 +121,9 @@ def machine() -> dict[str, object]:
 
 def gpus() -> list[str]:
     """Returns the name of every GPU that PyTorch sees, of whichever kind; empty without one."""
-    from dlperf.device import describe, try_all_gpus
+    from dlperf.device import describe, is_gpu, try_all_gpus
 
-    return [describe(device) for device in try_all_gpus() if device.type != "cpu"]
+    return [describe(device) for device in filter(is_gpu, try_all_gpus())]
 
 
 @functools.cache

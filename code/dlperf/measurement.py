@@ -129,17 +129,40 @@ class Measurement:
             )
         return list(zip(self.samples, other.samples, strict=True))
 
-    def __truediv__(self, other: Measurement) -> Measurement:
-        """Returns the ratio of two measurements of one unit that were taken in turn, sample by sample."""
+    def __truediv__(self, other: Measurement | float) -> Measurement:
+        """Returns the ratio of two measurements of one unit that were taken in turn; or each sample over a number."""
+        if not isinstance(other, Measurement):
+            return self._with(tuple(a / other for a in self.samples), self.unit)
         if self.unit != other.unit:
             raise UnitError(f"{self.unit} over {other.unit} is not a ratio of like things")
         return self._ratio(a / b for a, b in self.pairs(other))
 
+    def __rtruediv__(self, value: float) -> Measurement:
+        """Returns a ``value`` in the unit of this measurement, such as a predicted one, over each of its samples."""
+        return self._ratio(value / b for b in self.samples)
+
+    def __mul__(self, factor: float) -> Measurement:
+        """Returns so many times each sample."""
+        return self._with(tuple(factor * a for a in self.samples), self.unit)
+
+    __rmul__ = __mul__
+
     def __add__(self, other: Measurement) -> Measurement:
         """Returns the sum of two measurements of one unit that were taken in turn, sample by sample."""
+        return self._turn_by_turn(other, "add", lambda a, b: a + b)
+
+    def __sub__(self, other: Measurement) -> Measurement:
+        """Returns the difference of two measurements of one unit that were taken in turn, sample by sample."""
+        return self._turn_by_turn(other, "subtract", lambda a, b: a - b)
+
+    def larger(self, other: Measurement) -> Measurement:
+        """Returns the larger sample of each turn of two measurements of one unit."""
+        return self._turn_by_turn(other, "compare", max)
+
+    def _turn_by_turn(self, other: Measurement, verb: str, of: Callable[[float, float], float]) -> Measurement:
         if self.unit != other.unit:
-            raise UnitError(f"cannot add {self.unit} and {other.unit}")
-        return self._with(tuple(a + b for a, b in self.pairs(other)), self.unit)
+            raise UnitError(f"cannot {verb} {self.unit} and {other.unit}")
+        return self._with(tuple(of(a, b) for a, b in self.pairs(other)), self.unit)
 
     def _ratio(self, samples: Iterable[float]) -> Measurement:
         return replace(self._with(tuple(samples), "1"), description="")  # it is no longer what either side was

@@ -41,27 +41,38 @@ def figure(width: float = 7.0, height: float = 3.4, columns: int = 1, rows: int 
     return plt.subplots(rows, columns, figsize=(width, height), **options)
 
 
-def points(axes: Any, x: Sequence[float], measurements: Sequence[Measurement], **options: Any) -> None:
+def points(
+    axes: Any, x: Sequence[float], measurements: Sequence[Measurement], scale: float = 1.0, **options: Any
+) -> None:
     """Draws the median of each measurement at its ``x``, with a bar over its interquartile range.
 
+    The axis counts in a unit of which the measurements' has ``scale``: 1e3 for ms where they are in s.
     ``options`` go to matplotlib's ``errorbar``, such as ``label`` and ``color``.
     """
-    medians = [m.median for m in measurements]
-    below = [m.median - m.quartiles[0] for m in measurements]
-    above = [m.quartiles[1] - m.median for m in measurements]
+    medians = [scale * m.median for m in measurements]
+    below = [scale * (m.median - m.quartiles[0]) for m in measurements]
+    above = [scale * (m.quartiles[1] - m.median) for m in measurements]
     axes.errorbar(x, medians, yerr=(below, above), **{"fmt": "o", "markersize": 5, "elinewidth": 1.5, **options})
+
+
+class Name(str):
+    """What a machine calls a part of itself, such as ``ext4`` or ``/dev/nvme0n1``: a name in every language."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under heads, shown as an HTML table. Heads and string cells are translated; numbers pass through."""
+    """Rows under heads, shown as an HTML table. Heads and string cells are translated; numbers and `Name`s are not."""
 
     heads: Sequence[str]
     rows: Iterable[Sequence[object]]
 
     def _repr_html_(self) -> str:
         def line(cells: Iterable[object], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+            return "<tr>" + "".join(cell(each, tag) for each in cells) + "</tr>"
+
+        def cell(content: object, tag: str) -> str:
+            mark = ' translate="no"' if isinstance(content, Name) else ""
+            return f"<{tag}{mark}>{html.escape(str(content))}</{tag}>"
 
         body = "".join(line(row, "td") for row in self.rows)
         return f'<table class="dl-table"><thead>{line(self.heads, "th")}</thead><tbody>{body}</tbody></table>'

@@ -2,7 +2,7 @@
 // every text node and every label, less what is a name or code in any language.
 (allowed) => {
   const names = new Set(allowed);
-  const skip = "code, pre, kbd, samp, script, style, template, mjx-container, .math, [translate=no], .dl-name, .citation, " +
+  const skip = "code, pre, kbd, samp, script, style, template, mjx-container, .math, [translate=no], .citation, " +
     "a[href*='references.html#'], noscript, #dl-results, mark";
   const here = document.documentElement.lang;
   const foreign = (element) => element.closest(skip) || (element.closest("[lang]")?.lang ?? here) !== here;

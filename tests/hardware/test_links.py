@@ -122,10 +122,10 @@ def test_one_core_cannot_send_to_another(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_without_namespaces_the_probe_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*_: object) -> None:
-        raise links.network.Unavailable("Operation not permitted")
+        raise links.network.Unavailable("this system makes no network namespaces: Operation not permitted")
 
     monkeypatch.setattr(links.network, "Network", refuses)
-    with pytest.raises(Unknown, match="no network namespaces: Operation not permitted"):
+    with pytest.raises(Unknown, match=r"^this system makes no network namespaces: Operation not permitted$"):
         links.over_ten_gigabit()
 
 
@@ -221,3 +221,8 @@ def test_iperf3_says_what_was_received_or_why_not() -> None:
     assert reference_tools.iperf3_received(json.dumps(said)) == 1e8
     with pytest.raises(Unknown, match="unable to connect to server"):
         reference_tools.iperf3_received(json.dumps({"end": {}, "error": "unable to connect to server"}))
+
+
+def test_a_way_within_a_machine_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="pigeon"), links.within("pigeon"):
+        pass

@@ -112,7 +112,7 @@ def first_calls_in_new_process(cache: Path, device: torch.device | str = "cpu", 
 
     An empty folder: everything is compiled. The same once more: what lies on disk is used again.
     """
-    command = f"from dlperf import compilation; print(*compilation.first_calls({str(device)!r}, {batch}))"
+    command = f"from dlperf.compilers import compilation; print(*compilation.first_calls({str(device)!r}, {batch}))"
     variables = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, "-c", command], env=variables, stdout=subprocess.PIPE, text=True, check=True)
     return [float(seconds) for seconds in done.stdout.split()]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import cpp_extension
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -75,11 +75,6 @@ UNPICKLER = LOADER.replace("torch.export.load(sys.argv[1]).module()", "torch.loa
 """The same for a model that was pickled whole: the file, and whatever classes it names."""
 
 
-def can_package(device: torch.device) -> bool:
-    """Says whether `package` can compile for the device: for a GPU it needs CUDA's toolkit, which PyTorch lacks."""
-    return device.type == "cpu" or cpp_extension.CUDA_HOME is not None
-
-
 class DeployError(RuntimeError):
     """A deployed model did not run."""
 
@@ -100,6 +95,25 @@ def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path, 
         exported = torch.export.export(model.eval(), tuple(inputs), dynamic_shapes=shapes)
         torch._inductor.aoti_compile_and_package(exported, package_path=str(path))
     return path
+
+
+def packages(model: torch.nn.Module, inputs: dict[int, list[torch.Tensor]], folder: Path) -> dict[int, Path]:
+    """Returns a `package` in ``folder`` for each of several ``inputs``; none where it cannot be made for their GPU.
+
+    For a GPU, AOTInductor needs CUDA's toolkit, which PyTorch lacks, and one that goes with it: whether a compiler
+    that is found will do, only trying tells. A warning says why it did not. On a CPU what goes wrong is raised.
+    """
+    made = {}
+    for name, tensors in inputs.items():
+        try:
+            made[name] = package(model, tensors, folder / f"{name}.pt2")
+        except Exception as error:
+            if tensors[0].device.type == "cpu":
+                raise
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            warnings.warn(f"AOTInductor made no package for {tensors[0].device} here: {reason}", stacklevel=2)
+            return {}
+    return made
 
 
 def run_in_cpp(

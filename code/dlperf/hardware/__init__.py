@@ -45,12 +45,14 @@ Storage, links, accelerators
 ``accelerator``      products, memory, launches and bus of a GPU
 """
 
+from dlperf.environment import lacking
+
 try:
     import numba  # noqa: F401
     import psutil  # noqa: F401
     import tqdm  # noqa: F401
-except ImportError as error:
-    raise ImportError(f"dlperf.hardware lacks a package ({error}); pip install 'dlperf[hardware]' brings it") from None
+except ModuleNotFoundError as error:
+    raise ImportError(f"dlperf.hardware needs more than dlperf: {lacking(error.name or str(error))}") from None
 
 from dlperf.hardware import (
     accelerator,

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from dlperf.environment import lacking
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
@@ -24,7 +25,7 @@ def snappy() -> Measurement:
     try:
         from cramjam import snappy as library
     except ImportError:
-        raise Unknown("cramjam is not installed: pip install 'dlperf[hardware]' brings it") from None
+        raise Unknown(lacking("cramjam")) from None
     return measure(partial(library.compress_raw, text(1024)), "Snappy", device="cpu")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, process_time
 from typing import Any
 
@@ -50,7 +50,7 @@ class Seen:
     def ratio(self) -> Measurement:
         """All together over as many times one: 1 if they run one after the other, 0.5 if always two at once."""
         parts = tuple(len(self.digests) * s for s in self.alone.samples)
-        return self.together / Measurement(parts, "s", environment=self.alone.environment)
+        return self.together / replace(self.alone, samples=tuple(parts))
 
 
 def numbers(width: int = 2) -> list[torch.Tensor]:

@@ -1,0 +1,58 @@
+"""What a machine tells of itself is a name in every language: pages built from machines that nobody has."""
+
+from __future__ import annotations
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from booktools.book import Book
+from booktools.execute import execute_all
+from booktools.prepare import waiting
+from tests.conftest import build, copy_tiny_book
+from tests.machines import MADE_UP, WORDS, add_machines
+
+PAGES = ("tiny.html", "machines.html")
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """The tiny book as a made-up machine with GPUs shows it, beside all others."""
+    book = copy_tiny_book(tmp_path_factory.mktemp("made-up") / "book")
+    execute_all(book, waiting(book))
+    add_machines(book, book.notebooks)
+    done = build(book, MACHINE="frobnicator")
+    assert done.returncode == 0, done.stdout
+    return book
+
+
+def soup(book: Book, page: str) -> BeautifulSoup:
+    return BeautifulSoup((book.build / "html" / page).read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *(f"zh/{page}" for page in PAGES)])
+def test_what_a_machine_tells_is_marked_as_a_name(edition: Book, page: str) -> None:
+    whole = soup(edition, page)
+    for apart in whole.select('[translate="no"], .cell_input'):
+        apart.decompose()
+    said = [whole.get_text(" ")]
+    said += [str(value) for tag in whole.find_all(True) if isinstance(tag, Tag) for value in tag.attrs.values()]
+    assert [word for word in [*WORDS, "Zorbfs"] if word in " ".join(said)] == []
+
+
+@pytest.mark.parametrize("language", ["", "zh/"])
+def test_and_it_is_shown(edition: Book, language: str) -> None:
+    names = " ".join(name.get_text() for name in soup(edition, f"{language}machines.html").select('[translate="no"]'))
+    for told in MADE_UP.values():
+        values = (text for value in told.values() for text in (value if isinstance(value, list) else [value]))
+        assert [
+            text for text in values if isinstance(text, str) and text not in names and text != told.get("cuda")
+        ] == []
+    assert soup(edition, f"{language}tiny.html").select_one('td[translate="no"]').get_text() == "Zorbfs on a Whatsit"  # type: ignore[union-attr]
+
+
+def test_the_words_around_a_name_are_the_language_s(edition: Book) -> None:
+    """Only the name is one: the number of cores, and a page's cells among what changed, are said in Chinese."""
+    verdicts = soup(edition, "zh/tiny.html").select_one(".dl-verdicts")
+    assert verdicts
+    assert "Thingamajig，1核" in verdicts.get_text()
+    assert all("核" not in name.get_text() for name in verdicts.select('[translate="no"]'))

@@ -1,0 +1,112 @@
+"""The simulated GPU, built once, and the rehearsals of all pages, as many at a time as there are cores."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from rehearsal.execution import ROOT, Rehearsal, copy_of_the_book, rehearse, variables
+from rehearsal.forks import Forks
+from rehearsal.gpu_lines import gpu_only
+from simulated_cuda import VERSION
+from simulated_cuda.build import library as built
+
+from booktools.book import Book
+from dlperf.environment import cores
+
+BOOK = Book(ROOT)
+PAGES = [p for p in BOOK.pages if "{code-cell}" in BOOK.page("en", p).read_text(encoding="utf-8")]
+DEVICES = (1, 2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips all of it where there is nothing to simulate, or nothing to do it with; says which."""
+    why = ""
+    if sys.platform != "linux":
+        why = "the simulated GPU is built for Linux"
+    elif torch.version.cuda:
+        why = "this PyTorch has CUDA: what is simulated here is there"
+    elif not torch.__version__.startswith(VERSION):
+        why = f"the simulated GPU goes with PyTorch {VERSION}, not with {torch.__version__}"
+    for item in items:
+        if why and Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    """The simulated GPU's library."""
+    return built(ROOT / "_build" / "gpu")
+
+
+@pytest.fixture(scope="session")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the lines that only a GPU reaches."""
+    path = tmp_path_factory.mktemp("lines") / "lines.json"
+    path.write_text(json.dumps(gpu_only()), encoding="utf-8")
+    return path
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def run(library: Path) -> Iterator[Run]:
+    """Runs a program in a process with two simulated GPUs, and returns the traceback that it ended with, or ''."""
+    given = {
+        **os.environ,
+        "SIMULATED_CUDA_LIBRARY": str(library),
+        "SIMULATED_CUDA_DEVICES": "2",
+        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"))),
+    }
+    with Forks(given) as forks:
+        yield forks.run
+
+
+class Rehearsals:
+    """All rehearsals by page and number of GPUs; each begins when a test first asks for it, or for any that follow."""
+
+    def __init__(self, folder: Path, library: Path, lines: Path) -> None:
+        self.folder, self.library, self.lines = folder, library, lines
+        self.pool = ThreadPoolExecutor(cores())
+        self.books = {devices: copy_of_the_book(folder / f"book-{devices}") for devices in DEVICES}
+        self.begun: dict[tuple[str, int], Future[Rehearsal]] = {}
+
+    def begin(self, page: str, devices: int) -> None:
+        """Puts a rehearsal on the list."""
+        if (page, devices) not in self.begun:
+            self.begun[page, devices] = self.pool.submit(self._run, page, devices)
+
+    def _run(self, page: str, devices: int) -> Rehearsal:
+        folder = self.folder / f"{page}-{devices}"
+        folder.mkdir()
+        return rehearse(self.books[devices], page, folder, variables(folder, self.lines, self.library, devices))
+
+    def __call__(self, page: str, devices: int) -> Rehearsal:
+        """Returns what came of a page, once it is there."""
+        self.begin(page, devices)
+        return self.begun[page, devices].result()
+
+
+@pytest.fixture(scope="session")
+def rehearsals(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, library: Path, lines: Path
+) -> Iterator[Rehearsals]:
+    """What came of each page on so many simulated GPUs. Those that collected tests name are begun at once."""
+    found = Rehearsals(tmp_path_factory.mktemp("rehearsals"), library, lines)
+    for item in request.session.items:
+        given = getattr(getattr(item, "callspec", None), "params", {})
+        for page in [given["page"]] if "page" in given else PAGES:
+            if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
+                found.begin(page, given["devices"])
+    yield found
+    found.pool.shutdown(cancel_futures=True)

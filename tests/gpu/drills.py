@@ -1,0 +1,158 @@
+"""Short programs that need every wait of a module: each fails where one is missing, if a simulation can tell.
+
+A kernel that sleeps takes its time on a simulated GPU too, so a clock that stops too early, or begins too early, shows.
+"""
+
+from __future__ import annotations
+
+START = """
+import time, torch
+busy = lambda seconds=0.02: torch.cuda._sleep(int(seconds * 1.98e9))
+def taken(fn):
+    start = time.perf_counter()
+    fn()
+    return time.perf_counter() - start
+"""
+
+DRILLS = {
+    "device.py": """
+from dlperf.device import synchronize
+busy()
+synchronize("cuda")
+assert torch.cuda.current_stream().query()
+""",
+    "timing.py": """
+from dlperf import timing
+with timing.Benchmark(sync="cuda") as clock:
+    busy()
+assert clock.seconds > 0.015
+assert min(timing.measure(busy, repeats=2, device="cuda").samples) > 0.015
+""",
+    "measuring/pitfalls.py": """
+from dlperf.measuring import pitfalls
+assert min(pitfalls.clock_calls(busy, 2, "cuda")) > 0.015
+busy(0.2)
+assert pitfalls.clock_calls(lambda: None, 1, "cuda")[0] < 0.1
+submit, wait = pitfalls.queue_and_wait("cuda")
+submit(busy)
+assert taken(wait) > 0.015
+""",
+    "measuring/timeline.py": """
+from dlperf.measuring import timeline
+timeline.traces(timeline.small_step("cuda"), "cuda", 2, 1)
+""",
+    "asynchrony/blocking.py": """
+from dlperf.asynchrony import blocking
+programs = blocking.blockers_on_gpu(torch.device("cuda"), 64)
+programs |= {k: v for k, v in blocking.square_or_draw(64, 1, "cuda").items() if "GPU" in k}
+for name, program in programs.items():
+    busy()
+    assert program()[1] > 0.015, name
+""",
+    "asynchrony/streams.py": """
+from dlperf.asynchrony import streams
+two = streams.branches("cuda", 20_000_000)["two streams"]
+side = [torch.cuda.Stream() for _ in range(32)][-1]  # the pool has 32: the one in use, once more
+busy(0.1)
+two()
+assert taken(side.synchronize) > 0.05, "the side did not wait for the main stream"
+torch.cuda.synchronize()
+with torch.cuda.stream(side):
+    busy(0.1)
+two()
+assert taken(torch.cuda.current_stream().synchronize) > 0.05, "the main stream did not wait for the side"
+assert streams.reused_while_pending("cuda", 2**10)
+assert torch.cuda.current_stream().query()
+""",
+    "asynchrony/engine/scheduler.py": """
+from dlperf.asynchrony.engine import Engine
+with Engine(["cuda:0", "cuda:1", "cpu"]) as engine:
+    x = engine.array(torch.ones(64, 64))
+    y = (x @ x + 1).to("cuda:1")
+    z = (y @ y).to("cpu")
+    assert z.sum().item() == 64 * 64 * 65 * 65 * 64
+    x += 1
+    assert (x + x).asnumpy().sum() == 4 * 64 * 64
+""",
+    "asynchrony/engine/arrays.py": """
+from dlperf.asynchrony.engine import Engine
+with Engine(["cuda:0"]) as engine:
+    for draw in (lambda: torch.ones(64, 64), lambda: torch.ones(64, 64, device="cuda") + 1):
+        assert (engine.array(draw()) + 0).sum().item() >= 64 * 64
+""",
+    "compilers/cuda_graphs.py": """
+from dlperf.compilers import cuda_graphs
+x = torch.ones(4, device="cuda")
+graph = cuda_graphs.capture(lambda: x.mul_(2))
+graph.replay()
+x.add_(1)
+assert x.tolist() == [17] * 4
+cuda_graphs.behind_a_gate(cuda_graphs.tiny_kernels(5, "cuda"), 5, torch.device("cuda"), 1000)
+""",
+    "compilers/dispatch.py": """
+from dlperf.compilers import dispatch
+busy(0.2)
+assert dispatch.add_in_python(1, 1, torch.device("cuda"))[1] < 0.1
+dispatch.additions(1, torch.device("cuda"), 1)
+real, torch.add = torch.add, lambda *_: busy()
+assert dispatch.add_in_python(1, 2, torch.device("cuda"))[1] > 0.015
+""",
+    "compilers/compilation.py": """
+from dlperf.compilers import compilation
+torch.compile = lambda fn: lambda x: busy()
+assert min(compilation.first_calls("cuda", 2)) > 0.015
+torch.compile = lambda fn: fn
+odd = lambda x, n=[]: (n.append(0), busy(0.2) if len(n) % 2 else None)  # its first call of two is long
+compilation.mlp, compilation.chain = lambda device: odd, lambda k: odd
+assert max(compilation.first_calls("cuda", 2)) < 0.1
+""",
+    "parallel/compute_and_copy.py": """
+from dlperf.parallel import compute_and_copy as both
+results = both.Results(4, 300, 300, "cuda")
+for _ in range(2):
+    for steps in (both.products_first(4), both.each_then_its_copy(4)):
+        for copy in (results.copy_kept, results.copy_pinned):
+            both.run_on_gpu(results, steps, copy, 2)
+            for product, copied in zip(results.products, results.copies):
+                assert torch.equal(copied, product.cpu())
+""",
+    "parallel/saturation.py": """
+from dlperf.compilers import cuda_graphs
+from dlperf.parallel import saturation
+for _ in range(5):  # the pool's 32 streams go round
+    saturation.against_streams("cuda:0", 16, cuda_graphs.capture, repeats=1)
+class Busy:
+    replay = staticmethod(busy)
+found = saturation.against_streams("cuda:0", 16, lambda way: Busy(), repeats=1)
+assert min(m.median for m in found.values()) * 256 > 0.015
+""",
+    "parallel/overlap.py": """
+from dlperf.parallel import overlap
+work = overlap.Product(rows=64, inner=4, columns=32, chunks=4)
+copy = torch.Tensor.copy_
+torch.Tensor.copy_ = lambda *given, **named: (copy(*given, **named), busy() if named else None)[0]
+for how in overlap.WAYS:
+    trial = overlap.to_host("cuda:0", work, how)
+    if how == "in turn":
+        begins = [begin for begin, _ in trial.computed]
+        assert all(begin >= arrived for begin, arrived in zip(begins[1:], trial.arrived)), trial
+""",
+    "hardware/accelerator.py": """
+from dlperf.hardware import accelerator
+accelerator.launch(torch.device("cuda"), 5)
+""",
+}
+"""Programs by the module that they need, after `START`."""
+
+UNSEEN = {
+    "measuring/timeline: synchronize(device)": "the profiler's kernels are made up",
+    "asynchrony/streams: torch.cuda.synchronize()": "the first waits until kernels are loaded: there are none to load",
+    "compilers/cuda_graphs: torch.cuda.current_stream().wait_stream(side)": "torch.cuda.graph waits for the device",
+    "compilers/cuda_graphs: synchronize(device)": "the first waits for what a real GPU's first call loads",
+    "compilers/dispatch: synchronize(device)": "what is timed only asks, and a queue is never full here",
+    "parallel/compute_and_copy: torch.cuda.synchronize(self.right.device)": "the run before has waited at its end",
+    "parallel/compute_and_copy: torch.cuda.synchronize(device)": "at the start, the run before has waited at its end",
+    "parallel/overlap: torch.cuda.synchronize()": "at the start, the first transfer has been waited for",
+    "hardware/accelerator: torch.cuda.synchronize(device)": "times mean nothing: the clock waits in any case",
+}
+"""Waits that are not missed, or not all that read so, and why."""

@@ -1,0 +1,109 @@
+"""Executing a page on simulated GPUs: its own cells, in a kernel of their own, in a copy of the book."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from rehearsal.loader import LINES, REACHED
+
+from booktools.book import Book
+from booktools.executions import stamp
+from booktools.prepare import prepare
+
+GPU = Path(__file__).resolve().parents[1]
+ROOT = GPU.parents[1]
+LIMIT = 300
+"""Seconds for one cell."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A page that was executed: ``error`` if a cell raised, races, lines reached, and the seconds of each cell."""
+
+    page: str
+    notebook: Path
+    error: str
+    races: list[str]
+    reached: set[str]
+    seconds: list[float]
+
+
+def copy_of_the_book(folder: Path) -> Book:
+    """Returns a book in ``folder`` with this one's pages, code and configuration, and nothing that was executed."""
+    for name in ("_config.yml", "_toc.yml", "requirements.txt"):
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder)
+    for name in ("chapters", "code"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return Book(folder)
+
+
+def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> dict[str, str]:
+    """Returns the environment of a rehearsal's processes, which keep their notes in ``folder``.
+
+    Without a ``library`` there is no GPU. What compilers and Numba made stays for the next rehearsal.
+    """
+    profile = folder / "ipython" / "profile_default" / "startup"
+    profile.mkdir(parents=True, exist_ok=True)
+    shutil.copy(GPU / "rehearsal" / "startup.py", profile / "rehearsal.py")
+    kept = ROOT / "_build" / "gpu"
+    gpu = {
+        "SIMULATED_CUDA_LIBRARY": str(library),
+        "SIMULATED_CUDA_DEVICES": str(devices),
+        "SIMULATED_CUDA_MIB": "12288",
+        "SIMULATED_CUDA_MOST_MFLOP": "50",
+        "SIMULATED_CUDA_MOST_KILOELEMENTS": "1000",
+    }
+    return {
+        **{name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")},
+        **(gpu if library else {}),
+        "SIMULATED_CUDA_RACES": str(folder / "races"),
+        LINES: str(lines),
+        REACHED: str(folder / "reached"),
+        "PYTHONPATH": os.pathsep.join((str(GPU / "site"), str(ROOT / "code"))),
+        "IPYTHONDIR": str(folder / "ipython"),
+        "TORCHINDUCTOR_CACHE_DIR": str(kept / "inductor"),
+        "AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL": "O0",
+        "NUMBA_CACHE_DIR": str(kept / "numba"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def rehearse(book: Book, page: str, folder: Path, given: dict[str, str], keep_going: bool = False) -> Rehearsal:
+    """Returns what came of a page of ``book`` in the environment ``given``; its notebook is in ``folder``.
+
+    It stops at the first cell that raises, unless it is to ``keep_going``.
+    """
+    path, _ = prepare(book, page)
+    notebook = nbformat.read(path, as_version=4)
+    begun: list[float] = []
+    client = NotebookClient(
+        notebook,
+        timeout=LIMIT,
+        kernel_name="python3",
+        allow_errors=keep_going,
+        resources={"metadata": {"path": str(folder)}},
+        on_cell_execute=lambda **_: begun.append(time.monotonic()),
+    )
+    error = ""
+    try:
+        client.execute(env=given)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as failed:
+        error = f"{page}, cell {len(begun) - 1}: {failed}"
+    ends = [*begun[1:], time.monotonic()]
+    for cell in notebook.cells:  # as a record keeps it: warnings name files of this machine
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    target = folder / f"{page}.ipynb"
+    nbformat.write(notebook, target)
+    stamp(target)
+    read = lambda name: (folder / name).read_text().splitlines() if (folder / name).exists() else []
+    spent = [end - start for start, end in zip(begun, ends, strict=True)]
+    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent)

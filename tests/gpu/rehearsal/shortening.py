@@ -1,0 +1,103 @@
+"""The rule by which a rehearsal is shorter than an execution: every line still runs, but not as often.
+
+1. A parameter that says how often something is done, by its name, is at most `MOST` of that name: in every function
+   of ``dlperf``, whoever calls it, and as a keyword in every call.
+2. A loop over ``range(number)`` whose variable is ``_`` is run for its effect alone: `LOOPS` times at most.
+3. The machine says that it has little memory, from which sizes of arrays are chosen (`MEMORY`), and links are fast
+   (`CONSTANTS`).
+4. The simulated GPU lets time pass instead of computing what is large (`simulated_cuda`).
+
+What this would change the meaning of is named in `EXCEPTIONS`, each with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+MOST: dict[str, float] = {
+    **dict.fromkeys(("rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
+    "samples": 2,
+    "items": 5,
+    **dict.fromkeys(("number", "requests"), 20),
+    "repeats": 1,
+    "n": 1000,
+    "warm_up": 3,
+    "min_run_time": 1e-3,
+    "seconds": 5e-3,
+    "max_seconds": 0.2,
+}
+"""The most that a parameter of this name may ask for: how often, or for how many seconds."""
+
+LOOPS = 3
+"""So often does a loop run that counts nothing. Up to four turns stay: they unpack into names."""
+
+MEMORY = 2**30
+"""So many bytes of main memory does the machine say it has."""
+
+CONSTANTS: dict[str, float] = {"GIGABIT": 3 * 125e6}
+"""Constants of ``dlperf`` that are another number: links are three times as fast."""
+
+EXCEPTIONS: dict[str, str] = dict.fromkeys(("trips", "_trips"), "it is asked for more until it takes long enough")
+"""Functions that stay as they are, and why."""
+
+
+def at_most(value: Any, most: float) -> Any:
+    """Returns a number that is no larger than ``most``, of the same type; anything else as it is."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > most:
+        return type(value)(most)
+    return value
+
+
+class Shorten(ast.NodeTransformer):
+    """Rewrites a module or a cell by the rule; the names that it uses are `HELPERS`."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        if node.name in EXCEPTIONS or any("jit" in ast.unparse(each) for each in node.decorator_list):
+            return node  # compiled by Numba: it knows no other functions of Python's
+        self.generic_visit(node)
+        given = node.args
+        names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs) if a.arg in MOST]
+        documented = ast.get_docstring(node) is not None
+        node.body[documented:documented] = [self._limit(name, node.body[-1]) for name in names]
+        return node
+
+    def _limit(self, name: str, near: ast.stmt) -> ast.stmt:
+        statement = ast.parse(f"{name} = _at_most({name}, {MOST[name]!r})").body[0]
+        for each in ast.walk(statement):
+            ast.copy_location(each, near)
+        return statement
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        if node.arg in MOST and isinstance(node.value, ast.Constant):
+            node.value.value = at_most(node.value.value, MOST[node.arg])
+        return self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        match node.targets:
+            case [ast.Name(id=name)] if name in CONSTANTS:
+                node.value = ast.copy_location(ast.Constant(CONSTANTS[name]), node.value)
+        return self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self._loop(node)
+        return self.generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self._loop(node)
+        return self.generic_visit(node)
+
+    def _loop(self, node: ast.For | ast.comprehension) -> None:
+        match node.target, node.iter:
+            case ast.Name(id="_"), ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most]) if most.value > 4:
+                most.value = LOOPS
+
+
+def shorten(tree: Any) -> Any:
+    """Returns the tree, rewritten in place."""
+    return ast.fix_missing_locations(Shorten().visit(tree))
+
+
+HELPERS: dict[str, Callable[..., Any]] = {"_at_most": at_most}
+"""What a rewritten module finds among its globals."""

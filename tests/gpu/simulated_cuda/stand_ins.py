@@ -1,0 +1,76 @@
+"""What cannot be simulated, and what happens instead: compiling for a GPU, and the profiler's view of one."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+COPY_US = 2.0
+"""So many microseconds does a made-up kernel take in the profiler."""
+
+
+def install(torch: ModuleType) -> None:
+    """Tells the module ``torch``, now that it is imported, that it was built with CUDA."""
+    torch.version.cuda = "13.0"
+    torch.backends.cuda.is_built = lambda: True
+    torch.cuda._device_count_nvml = lambda: -1
+    _compile(torch)
+    _profile(torch)
+
+
+def _compile(torch: ModuleType) -> None:
+    """Inductor makes code for the CPU as ever; for a simulated GPU, without Triton, the captured graph is run."""
+    real = torch.compile
+
+    def compile(
+        model: Any = None, *, backend: Any = "inductor", mode: Any = None, options: Any = None, **rest: Any
+    ) -> Any:
+        if backend != "inductor" or model is None:
+            return real(model, backend=backend, mode=mode, options=options, **rest)
+
+        def chosen(graph: Any, inputs: Any, **_: Any) -> Any:
+            if any(isinstance(x, torch.Tensor) and x.is_cuda for x in inputs):
+                return graph.forward
+            return torch._TorchCompileInductorWrapper(mode, options, rest.get("dynamic"))(graph, inputs)
+
+        return real(model, backend=chosen, **rest)
+
+    torch.compile = compile
+
+
+def _profile(torch: ModuleType) -> None:
+    """Each outermost operator gets a made-up kernel, each range its copy: a CPU's profiler cannot follow a GPU."""
+    import torch.profiler as profiler
+    from torch.autograd import DeviceType
+    from torch.autograd.profiler_util import EventList, FunctionEvent
+
+    begin, seen = profiler.profile.__init__, profiler.profile.events
+
+    def init(self: Any, *, activities: Any = None, **rest: Any) -> None:
+        self.simulated = activities is None or profiler.ProfilerActivity.CUDA in activities
+        begin(self, activities=[profiler.ProfilerActivity.CPU], **rest)
+
+    def is_operator(event: Any) -> bool:
+        return event is not None and event.name.startswith("aten::")
+
+    def on_gpu(event: Any, number: int) -> FunctionEvent:
+        start = event.time_range.start + 3
+        length = COPY_US if is_operator(event) else event.time_range.end - event.time_range.start
+        return FunctionEvent(
+            id=10**9 + number,
+            name=f"kernel of {event.name}" if is_operator(event) else event.name,
+            thread=0,
+            start_us=start,
+            end_us=start + length,
+            device_type=DeviceType.CUDA,
+            is_user_annotation=not is_operator(event),
+        )
+
+    def events(self: Any) -> Any:
+        found = seen(self)
+        if not self.simulated:
+            return found
+        outermost = [e for e in found if not (is_operator(e) and is_operator(e.cpu_parent))]
+        return EventList([*found, *(on_gpu(e, i) for i, e in enumerate(outermost))], use_device="cuda")
+
+    profiler.profile.__init__, profiler.profile.events = init, events

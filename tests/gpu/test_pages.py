@@ -1,0 +1,31 @@
+"""Every page on one simulated GPU and on two: its cells run, and nobody forgot to wait."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.gpu.conftest import DEVICES, PAGES, Rehearsals
+
+
+@pytest.mark.parametrize("devices", DEVICES)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_cell_runs_and_waits_for_what_it_reads(rehearsals: Rehearsals, page: str, devices: int) -> None:
+    found = rehearsals(page, devices)
+    slow = {i: round(s) for i, s in enumerate(found.seconds) if s > 5}
+    print(f"{page} on {devices}: {sum(found.seconds):.0f} s; cells that took more than 5 s: {slow}")
+    assert not found.error
+    assert not found.races
+
+
+@pytest.mark.parametrize("devices", DEVICES)
+def test_lines_for_a_gpu_are_reached(rehearsals: Rehearsals, lines: Path, devices: int) -> None:
+    wanted = {f"{path}:{line}" for path, some in json.loads(lines.read_text()).items() for line in some}
+    reached = {line for page in PAGES for line in rehearsals(page, devices).reached}
+    missing = sorted(wanted - reached)
+    share = 1 - len(missing) / len(wanted)
+    print(f"{devices} GPU(s): {share:.1%} of {len(wanted)} lines reached; not:", *missing, sep="\n  ")
+    assert reached <= wanted
+    assert share >= 0.9

@@ -1,0 +1,27 @@
+"""A wait that somebody deletes is missed: by a race, by wrong numbers, or by a clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from rehearsal.waits import Wait, waits
+
+from tests.gpu.conftest import Run
+from tests.gpu.drills import DRILLS, START, UNSEEN
+
+ALL: dict[str, list[Wait]] = defaultdict(list)
+for _wait in waits():
+    ALL[_wait.key].append(_wait)
+
+
+@pytest.mark.parametrize("module", DRILLS)
+def test_a_drill_passes_with_all_waits(run: Run, module: str) -> None:
+    assert not run(START + DRILLS[module])
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_a_deleted_wait_is_missed(run: Run, key: str) -> None:
+    seen = [run(START + DRILLS[wait.file], (wait.file, wait.number)) for wait in ALL[key]]
+    print(key, [said.strip().splitlines()[-1] if said else "not missed" for said in seen])
+    assert all(seen) == (key not in UNSEEN)
