@@ -117,11 +117,14 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     if name == HERE:
         shared += book.notebooks.glob("*.ipynb")
     cells = [repr([(cell.source, cell.options) for cell in source(book, page).cells]) for page in book.pages]
-    common = digest(name, tools(), repr(machine()), *cells, digest_of_files(shared), all_modules())
+    common = digest(name, tools(), repr(machine()), *cells, digest_of_files(book.root, shared), all_modules())
     return {
-        language: digest(common, digest_of_files(p for p in (book.chapters / language.code).rglob("*") if p.is_file()))
-        for language in book.languages
+        language: digest(common, _digest_of_folder(book, book.chapters / language.code)) for language in book.languages
     }
+
+
+def _digest_of_folder(book: Book, folder: Path) -> str:
+    return digest_of_files(book.root, (path for path in folder.rglob("*") if path.is_file()))
 
 
 def _finished(book: Book, language: Language, name: str) -> str:

@@ -113,7 +113,7 @@ def all_modules() -> str:
 
 @functools.lru_cache(maxsize=8)
 def _all_modules(files: tuple[tuple[Path, int], ...]) -> str:
-    return digest_of_files(path for path, _ in files)
+    return digest_of_files(DLPERF, (path for path, _ in files))
 
 
 def _fingerprint(book: Book, page: Page, pins: str) -> dict[str, Any]:

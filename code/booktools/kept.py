@@ -24,11 +24,11 @@ def digest(*parts: str | bytes) -> str:
     return found.hexdigest()[:16]
 
 
-def digest_of_files(paths: Iterable[Path]) -> str:
-    """Returns a hash of the names and contents of files; one that is missing counts as such."""
+def digest_of_files(root: Path, paths: Iterable[Path]) -> str:
+    """Returns a hash of the names below ``root`` and the contents of files; one that is missing counts as such."""
     parts: list[str | bytes] = []
     for path in sorted(paths):
-        parts += [str(path), path.read_bytes() if path.is_file() else b"missing"]
+        parts += [os.path.relpath(path, root), path.read_bytes() if path.is_file() else b"missing"]
     return digest(*parts)
 
 
@@ -39,7 +39,7 @@ def tools() -> str:
     sources = own + list((HERE.parent / "dlperf").glob("*.py"))
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")}  # pip changes the time of these folders
     times = [f"{path} {os.stat(path).st_mtime_ns}" for path in sorted(installed) if os.path.isdir(path)]
-    return digest(digest_of_files(sources), sys.version, *times)
+    return digest(digest_of_files(HERE, sources), sys.version, *times)
 
 
 def kept(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:

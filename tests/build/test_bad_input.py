@@ -143,7 +143,7 @@ BAD = (
     (
         claim_raises,
         r"\nchapters/claims/tiny\.py:5: the claim 'tiny\.positive' raised AttributeError on the machine "
-        r"'this', where 'tiny\.sum' is .*: 'Measurement' object has no attribute 'medium'\n$",
+        r"'named', where 'tiny\.sum' is .*: 'Measurement' object has no attribute 'medium'\n$",
     ),
     (key_is_recorded_twice, r"chapters/en/tiny\.md:\d+: records 'tiny\.size', which chapters/en/tiny\.md:\d+ has"),
     (key_is_recorded_in_a_loop, r"(chapters/en/tiny\.md:\d+): records 'tiny\.n', which \1 has recorded already"),
