@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf.asynchrony.engine import Engine, Variable
@@ -61,7 +61,6 @@ def test_the_critical_path_is_the_longest_chain(tasks: Graph) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @given(tasks=graphs(), workers=st.integers(1, 8))
-@settings(deadline=None)
 def test_a_schedule_keeps_its_promises(rule: Callable, tasks: Graph, workers: int) -> None:
     turns = {turn.number: turn for turn in rule(tasks, workers)}
     assert turns.keys() == tasks.keys()
@@ -78,7 +77,6 @@ def test_a_schedule_keeps_its_promises(rule: Callable, tasks: Graph, workers: in
 
 @pytest.mark.parametrize("rule", RULES)
 @given(tasks=graphs(), workers=st.integers(1, 4))
-@settings(deadline=None)
 def test_nobody_idles_while_a_task_is_ready(rule: Callable, tasks: Graph, workers: int) -> None:
     turns = {turn.number: turn for turn in rule(tasks, workers)}
     for number, turn in turns.items():
