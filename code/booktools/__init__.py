@@ -7,6 +7,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``notebook``    pages as notebooks; what an execution depends on
 ``execute``     executing what is stale, with progress and limits
 ``records``     what was measured, here and on named machines
+``keys``        what outputs are stored under, each key once
 ``claims``      sentences as predicates over records
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
@@ -18,7 +19,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``site``        one build for all languages, published whole or not at all
 ``look``        the theme: templates, style sheet, scripts
 ``parity``      the languages say the same
-``lint``        no naked number
+``lint``        what is wrong with numbers and with the typography of Chinese
+``numbers``     no naked number
 """
 
 from __future__ import annotations
