@@ -17,6 +17,14 @@ def busy(rank: int) -> int:
     return sum(range(10**15))
 
 
+def fails_beside_busy(rank: int) -> None:
+    """Fails in rank 1 as soon as the others are busy."""
+    if rank == 1:
+        sleep(0.3)
+        raise ValueError("no such gradient")
+    busy(rank)
+
+
 def alive(pids: Iterable[int]) -> list[int]:
     """Returns which of these processes have not ended; one that only waits to be asked for its status has."""
     return [pid for pid in pids if _state(pid) not in ("", "Z")]
@@ -29,13 +37,16 @@ def _state(pid: int) -> str:
         return ""
 
 
-def networks() -> dict[str, list[int]]:
-    """Returns the processes that live in each network namespace of the machine, by its name."""
-    found: dict[str, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
-        with suppress(OSError):
-            found.setdefault(os.readlink(path), []).append(int(path.parts[2]))
-    return found
+def network_of(pid: int) -> str:
+    """Returns the name of the network namespace in which a process lives; an empty string when it has ended."""
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/net")
+    return ""
+
+
+def networks() -> set[str]:
+    """Returns the names of all network namespaces in which a process of this machine lives."""
+    return {network_of(int(path.name)) for path in Path("/proc").glob("[0-9]*")} - {""}
 
 
 def soon(condition: Callable[[], bool], seconds: float = WITHIN) -> bool:

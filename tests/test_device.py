@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 
 import pytest
 import torch
 
-from dlperf.device import describe, has_cuda, needs_cuda, synchronize, try_all_gpus, try_gpu
+from dlperf.asynchrony import blocking, streams
+from dlperf.asynchrony.engine import scheduler
+from dlperf.compilers import cuda_graphs
+from dlperf.device import describe, has_cuda, is_gpu, needs_cuda, synchronize, try_all_gpus, try_gpu
 from dlperf.environment import environment, gpus
+from dlperf.hardware import accelerator, inventory
+from dlperf.hardware.probe import Unknown
+from dlperf.measuring import model
+from dlperf.parallel import concurrency, overlap
 
 
 def test_there_is_always_a_device() -> None:
@@ -67,3 +75,45 @@ def test_what_needs_cuda_says_so_elsewhere(kind: str) -> None:
             needs_cuda(try_gpu(), "a graph of launches")
     with pytest.raises(ValueError, match=r"got cpu: CPU, \d+ thread"):
         needs_cuda("cpu", "a graph of launches")
+
+
+@pytest.mark.parametrize("device", ["cpu", "mps:0", "xpu:1"])
+def test_programs_of_streams_and_graphs_say_what_they_need(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of the device that they were given, before they ask CUDA for anything."""
+    monkeypatch.setattr("dlperf.device.describe", lambda device: "this machine's")
+    where = torch.device(device)
+    calls: list[Callable[[], object]] = [
+        lambda: streams.branches(where),
+        lambda: blocking.blockers_on_gpu(where, 8),
+        lambda: overlap.to_host(where, overlap.Product(), "together"),
+        lambda: cuda_graphs.behind_a_gate(lambda: None, 10, where),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"needs a CUDA device, got {device}: this machine's"):
+            call()
+    assert streams.reused_while_pending(where) is None
+    assert blocking.found_waiting(where) is None
+
+
+@pytest.mark.parametrize("kind", ["mps", "xpu"], indirect=True)
+def test_an_engine_waits_for_a_gpu_without_streams(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that the device was given: PyTorch offers no stream of its own there."""
+    seen: list[object] = []
+    monkeypatch.setattr(scheduler, "synchronize", seen.append)
+    with scheduler.Scheduler() as engine:
+        assert engine.devices == [f"{kind}:0", f"{kind}:1"]
+        engine.enqueue(lambda: seen.append("operation"), device=f"{kind}:1")
+    assert seen == ["operation", f"{kind}:1"]
+
+
+def test_what_any_gpu_can_do_asks_for_no_cuda(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_gpu(kind)
+    assert not is_gpu("cpu")
+    assert model.uncached(kind) == 2**28
+    assert concurrency.two_devices() == [f"{kind}:0", f"{kind}:1"]
+    if kind != "cuda":
+        assert [part.kind for part in inventory.accelerators()] == ["gpu", "gpu"]
+        with pytest.raises(Unknown, match="pinned memory need a CUDA device, and this is "):
+            accelerator.crossings([1], torch.device(kind, 1))
+    with pytest.raises(Unknown, match="there is no GPU"):
+        accelerator.crossings([1], torch.device("cpu"))

@@ -15,7 +15,7 @@ import pytest
 
 from dlperf import workers
 from dlperf.environment import places
-from dlperf.workers import LEAD, WorkerError, Workers, one_core_each, soon, wait_until
+from dlperf.workers import LEAD, WorkerError, Workers, own_cores, soon, wait_until
 from tests import processes
 from tests.conftest import ROOT
 from tests.processes import alive, busy
@@ -84,10 +84,10 @@ def test_cores_are_taken_in_rotation_and_none_is_taken_unasked() -> None:
         assert os.sched_getaffinity(free.processes[0].pid) == os.sched_getaffinity(0)
 
 
-def test_there_is_one_core_each_or_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_own_cores_or_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "places", lambda: [4, 5, 6])
-    assert one_core_each(2) == [4, 5]
-    assert one_core_each(4) == []
+    assert own_cores(2) == [4, 5]
+    assert own_cores(4) == []
 
 
 def test_workers_begin_at_the_agreed_moment() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 KIT = Path(__file__).resolve().parent
 KEY = "dlperf"
 """Where a notebook's metadata keep its fingerprint and machine, as in `booktools.notebook`."""
+KERNEL = "kit"
 SAVING = 10
 """Seconds of a piece that are kept for stopping a kernel and writing what came out; a tenth of a short piece."""
 DONE, FAILED, CUT_OFF = "done", "failed", "cut off"
@@ -47,11 +48,18 @@ def install(kit: Path, site: Path) -> list[str]:
     """Makes what the kit brings importable, here and in kernels, and returns the names of what was lacking.
 
     A wheel is an archive of what stands in ``site-packages``: unpacked into ``site``, which goes when the run ends.
+    There is also the kernel, of this very Python: what the machine calls python3 may be another, set up in another way.
     """
     wheels = lacking(kit / "wheels")
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
+    kernel = site / "jupyter" / "kernels" / KERNEL
+    kernel.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--IPKernelApp.log_level=ERROR"]
+    spec = {"argv": command, "display_name": "Python 3", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    os.environ |= {"JUPYTER_PATH": str(site / "jupyter"), "JUPYTER_RUNTIME_DIR": str(site), "IPYTHONDIR": str(site)}
     folders = [str(kit / "code"), str(site)]
     sys.path[:0] = folders
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -209,10 +217,9 @@ class Piece:
         with tempfile.TemporaryDirectory() as folder:
             client = NotebookClient(
                 notebook,
-                kernel_name="python3",
+                kernel_name=KERNEL,
                 allow_errors=True,
                 resources={"metadata": {"path": folder}},
-                extra_arguments=["--IPKernelApp.log_level=ERROR"],
             )
             with client.setup_kernel(env=environment):
                 begun = time.monotonic()
@@ -232,6 +239,9 @@ class Piece:
                         self.log.note(f"  {where}: interrupted after {limit} s")
                         cell.outputs.append(new_output("error", ename="CellTimeout", evalue=f"ran past {limit} s"))
                         _signal(client, signal.SIGINT)
+                    except (KeyboardInterrupt, SystemExit):
+                        _signal(client, signal.SIGKILL)
+                        raise
                     except DeadKernelError:
                         self.log(f"  {where}: the kernel died here; was there memory enough?")
                         return FAILED, number

@@ -32,8 +32,13 @@ def synchronize(*devices: torch.device | str) -> None:
     On a CPU PyTorch computes before it returns, so there is nothing to wait for.
     """
     for device in map(torch.device, devices or try_all_gpus()):
-        if device.type != "cpu":
+        if is_gpu(device):
             torch.accelerator.synchronize(device)
+
+
+def is_gpu(device: torch.device | str) -> bool:
+    """Returns whether the device is a GPU of whichever maker: it has a queue of its own, and is waited for."""
+    return torch.device(device).type != "cpu"
 
 
 def has_cuda(device: torch.device | str) -> bool:

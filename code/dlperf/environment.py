@@ -121,9 +121,9 @@ def machine() -> dict[str, object]:
 
 def gpus() -> list[str]:
     """Returns the name of every GPU that PyTorch sees, of whichever kind; empty without one."""
-    from dlperf.device import describe, try_all_gpus
+    from dlperf.device import describe, is_gpu, try_all_gpus
 
-    return [describe(device) for device in try_all_gpus() if device.type != "cpu"]
+    return [describe(device) for device in filter(is_gpu, try_all_gpus())]
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import torch
 from torch.utils import benchmark
 
 from dlperf.budget import seconds_left
-from dlperf.device import synchronize, try_all_gpus
+from dlperf.device import is_gpu, synchronize, try_all_gpus
 from dlperf.environment import environment
 from dlperf.measurement import WIDE_SPREAD, Measurement
 from dlperf.turns import interleave
@@ -67,7 +67,7 @@ def clock(device: torch.device | str | None = None) -> Callable[[], float]:
     `torch.utils.benchmark.timer` would wait for the current GPU only, whichever was meant.
     """
     devices = [torch.device(device)] if device is not None else try_all_gpus()
-    gpus = [device for device in devices if device.type != "cpu"]
+    gpus = list(filter(is_gpu, devices))
 
     def now() -> float:
         synchronize(*gpus)

@@ -109,7 +109,7 @@ class Workers(AbstractContextManager):
         self._kill() if kind else self._end()
 
 
-def one_core_each(world_size: int) -> list[int]:
+def own_cores(world_size: int) -> list[int]:
     """Returns a core for each of so many workers; none at all where there are too few, or the system cannot pin."""
     free = places()
     return free[:world_size] if len(free) >= world_size else []

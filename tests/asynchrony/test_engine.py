@@ -652,6 +652,48 @@ def test_an_array_on_a_gpu_does_not_wait_for_the_engines_own_stream() -> None:
         assert (x + y).sum().item() == 8
 
 
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_failure_that_was_handled_keeps_no_values_alive(chained: bool) -> None:
+    def fail(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        try:
+            return a @ b
+        except RuntimeError as error:
+            raise LookupError("no product") from (error if chained else None)
+
+    def program(engine: Engine) -> None:
+        x, y = engine.array(torch.ones(10)), engine.array(torch.ones(3))
+        product = engine.call(fail, x, y)
+        changed = engine.update(fail, x, y)
+        for result in (product, product, changed):
+            with pytest.raises(LookupError, match="no product") as caught:
+                result.asnumpy()
+            shown = "".join(traceback.format_exception(caught.value))
+            assert shown.count("fail was enqueued here") == 1
+            assert 'raise LookupError("no product")' in shown
+            assert ("return a @ b" in shown) == chained
+
+    with Engine(["cpu"]) as engine:
+        program(engine)
+        gc.collect()
+        assert len(engine.history) == 5
+        assert engine.live_bytes()[-1][1] == 0
+
+
+def test_an_error_that_cannot_be_copied_is_raised_itself() -> None:
+    class Stubborn(Exception):
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    def fail() -> None:
+        raise Stubborn(1, 2)
+
+    with Engine(["cpu"]) as engine:
+        op = engine.enqueue(fail)
+        with pytest.raises(Stubborn, match="1 and 2") as caught:
+            engine.waitall()
+        assert caught.value is op.error
+
+
 def test_the_record_keeps_no_values_alive() -> None:
     with Engine(["cpu"]) as engine:
         engine.call(torch.ones, 10)

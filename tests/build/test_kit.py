@@ -165,7 +165,7 @@ def test_what_nobody_measured_is_named_and_what_a_record_has_is_borrowed(
     assert "tiny: not measured there, borrowed from whole: tiny.figure" in capsys.readouterr().out
     shutil.rmtree(copy.records / "whole")
     shutil.rmtree(copy.records / "bare")
-    refused(copy, "tiny: shown, but measured neither there nor on any machine: tiny.figure")
+    refused(copy, "tiny: shown, and measured neither there nor on a recorded machine: tiny.figure")
 
 
 def test_a_machine_s_name_is_plain(copy: Book) -> None:
@@ -227,7 +227,8 @@ def test_ended_from_outside_a_run_takes_its_kernel_with_it(tiny: Book) -> None:
         kernels = psutil.Process(script.pid).children(recursive=True)
         assert kernels
         script.send_signal(signal.SIGTERM)
-        script.communicate(timeout=30)
+        told, _ = script.communicate(timeout=30)
+    assert told.decode().strip() == "ended from outside"
     assert psutil.wait_procs(kernels, timeout=10)[1] == []
 
 
@@ -264,9 +265,13 @@ def test_only_what_the_machine_lacks_is_unpacked(tmp_path: Path, monkeypatch: py
             wheel.writestr(f"{module}/__init__.py", "here = True\n")
             wheel.writestr(f"{module}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("JUPYTER_PATH", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, "elsewhere")
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
     assert kit_run.install(kit, site) == ["strange_beast"]
-    assert [path.name for path in site.glob("*/__init__.py")] == ["__init__.py"]
+    assert [path.parent.name for path in site.glob("*/__init__.py")] == ["strange_beast"]
+    (spec,) = site.rglob("kernel.json")
+    assert json.loads(spec.read_text())["argv"][0] == sys.executable
     assert sys.path[:2] == os.environ["PYTHONPATH"].split(os.pathsep)[:2] == [str(kit / "code"), str(site)]
     assert os.environ["PYTHONPATH"].endswith("elsewhere")
     assert kit_run.absent(["strange-beast", "torch", "jax-for-nobody"]) == ["jax-for-nobody"]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.gpu.conftest import DEVICES, PAGES, Rehearsals
 
 

@@ -62,7 +62,9 @@ def test_parts_of_a_tensor_are_apart(run: Run) -> None:
 
 
 def test_freed_memory_is_dangerous_unless_the_stream_was_recorded(run: Run) -> None:
-    program = SEEN + """
+    program = (
+        SEEN
+        + """
 side.wait_stream(torch.cuda.default_stream())
 with torch.cuda.stream(side):
     y = x + 1
@@ -73,17 +75,21 @@ new = torch.empty(64, 64, device="cuda")
 assert new.data_ptr() == place
 new.fill_(2)
 """
+    )
     assert "write after read" in run(program.format(""))
     assert not run(program.format("x.record_stream(side)"))
 
 
 def test_what_arrives_in_main_memory_is_not_there_before_the_host_has_waited(run: Run) -> None:
-    program = SEEN + """
+    program = (
+        SEEN
+        + """
 kept = torch.zeros(64, 64, pin_memory=True)
 kept.copy_(x, non_blocking=True)
 {}
 assert kept.sum().item() == 64 * 64, kept.sum()
 """
+    )
     assert "AssertionError: tensor(nan)" in run(program.format(""))
     assert not run(program.format("torch.cuda.synchronize()"))
     assert not run(program.format("torch.cuda.current_stream().synchronize()"))
@@ -139,7 +145,9 @@ else:
 
 
 def test_a_graph_replays_and_its_waits_are_seen_inside(run: Run) -> None:
-    program = SEEN + """
+    program = (
+        SEEN
+        + """
 from dlperf.compilers import cuda_graphs
 y = torch.zeros_like(x)
 def fn():
@@ -158,6 +166,7 @@ graph.replay()
 graph.replay()
 assert y.unique().tolist() == [2], y
 """
+    )
     waits = "side.wait_stream(main)", "main.wait_stream(side)"
     assert not run(program.format(*waits))
     assert "is no part of the capture" in run(program.format("pass", waits[1]))
@@ -167,13 +176,16 @@ assert y.unique().tolist() == [2], y
 
 
 def test_memory_of_a_graph_is_freed_with_it(run: Run) -> None:
-    assert not run(SEEN + """
+    assert not run(
+        SEEN
+        + """
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     x.mul_(2)
 del x, graph
 assert torch.cuda.memory_allocated() == 0
-""")
+"""
+    )
 
 
 def test_memory_is_counted_and_ends(run: Run) -> None:

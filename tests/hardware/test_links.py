@@ -224,3 +224,8 @@ def test_iperf3_says_what_was_received_or_why_not() -> None:
     assert reference_tools.iperf3_received(json.dumps(said)) == 1e8
     with pytest.raises(Unknown, match="unable to connect to server"):
         reference_tools.iperf3_received(json.dumps({"end": {}, "error": "unable to connect to server"}))
+
+
+def test_a_way_within_a_machine_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="pigeon"), links.within("pigeon"):
+        pass

@@ -145,7 +145,7 @@ def test_a_file_system_without_direct_access_is_refused(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("depth", [1, 3])
 def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> None:
     with storage.scratch(2**22, str(tmp_path)) as path:
-        measured = storage.rate(path, 2**12, depth, cache="full", seconds=0.01, samples=3)
+        measured = storage.rate(path, 2**12, depth, cache=storage.PageCache.FULL, seconds=0.01, samples=3)
     assert len(measured.samples) == 3
     assert measured.unit == "1/s"
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)

@@ -125,3 +125,10 @@ def test_alone_each_host_has_its_own_gradient(pair: Network) -> None:
     a, b = pair.run(gradients.train, 2, gradients.Task(layers=2, width=32, batch=8), "alone")
     assert not a.gradient.equal(b.gradient)
     assert not a.sent
+
+
+def test_a_way_that_there_is_not_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ValueError, match="backwards"):
+        over_link(None, Product(), "backwards")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="backwards"):
+        gradients.train(0, 1, gradients.Task(), "backwards")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ from concurrent.futures import CancelledError
 from functools import cache, partial
 from itertools import pairwise
 
+import networkx
 import pytest
 import torch
 from hypothesis import given
@@ -54,9 +56,56 @@ def longest_chain(tasks: Graph) -> float:
     return max(map(until, tasks))
 
 
-@given(graphs())
-def test_the_critical_path_is_the_longest_chain(tasks: Graph) -> None:
+def drawn(tasks: Graph) -> networkx.DiGraph:
+    """The same graph for the oracle; an arrow has the seconds of the task that it comes from."""
+    result = networkx.DiGraph()
+    result.add_nodes_from([*tasks, "end"])
+    result.add_weighted_edges_from(
+        (other, n, tasks[other].seconds) for n, task in tasks.items() for other in task.after
+    )
+    result.add_weighted_edges_from((number, "end", task.seconds) for number, task in tasks.items())
+    return result
+
+
+def shuffled(tasks: Graph, seed: int) -> Graph:
+    return dict(random.Random(seed).sample(list(tasks.items()), len(tasks)))
+
+
+@given(graphs(), st.integers(0, 9))
+def test_the_critical_path_is_the_longest_chain_in_whatever_order_the_tasks_stand(tasks: Graph, seed: int) -> None:
+    tasks = shuffled(tasks, seed)
     assert schedule.critical_path(tasks) == longest_chain(tasks)
+    assert schedule.critical_path(tasks) == networkx.dag_longest_path_length(drawn(tasks))
+
+
+@pytest.mark.parametrize("use", [schedule.critical_path, lambda tasks: schedule.list_schedule(tasks, 2)])
+@given(tasks=graphs(), back=st.tuples(st.integers(0, 11), st.integers(0, 11)))
+@settings(deadline=None)
+def test_a_circle_is_named(use: Callable, tasks: Graph, back: tuple[int, int]) -> None:
+    """Any arrow may be added, also one back; the oracle says whether there is a circle."""
+    number, other = (i % len(tasks) for i in back)
+    tasks[number] = Task(tasks[number].seconds, (*tasks[number].after, other))
+    if networkx.is_directed_acyclic_graph(drawn(tasks)):
+        use(tasks)
+        return
+    with pytest.raises(ValueError, match="tasks that wait for each other: ") as caught:
+        use(tasks)
+    named = [int(number) for number in str(caught.value).partition(": ")[2].split(" before ")]
+    assert named[0] == named[-1]
+    assert all(one in tasks[next_one].after for one, next_one in pairwise(named))
+
+
+@pytest.mark.parametrize("use", [schedule.critical_path, lambda tasks: schedule.list_schedule(tasks, 2)])
+def test_a_task_that_is_not_there_is_named(use: Callable) -> None:
+    with pytest.raises(ValueError, match="task 1 comes after 7, which is not in the graph"):
+        use({0: Task(1), 1: Task(1, (0, 7))})
+
+
+def test_nothing_takes_no_time() -> None:
+    assert (
+        schedule.makespan([]) == schedule.makespan(schedule.list_schedule({}, 2)) == schedule.critical_path({}) == 0.0
+    )
+    assert schedule.as_run([], ["cpu"]) == []
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -221,6 +270,25 @@ def test_nothing_begins_behind_the_gate() -> None:
         run = schedule.behind_a_gate(pool, lambda: [pool.call(torch.ones, 2) for _ in range(20)])
     assert len(run) == 20
     assert max(op.enqueued for op in run) <= min(op.start for op in run)
+
+
+def test_behind_the_gate_a_full_history_is_no_empty_one() -> None:
+    with Pool(["cpu:0", "cpu:1"], history=10) as pool:
+        for _ in range(3):
+            run = schedule.behind_a_gate(pool, lambda: [pool.enqueue(time.perf_counter, name="one") for _ in range(10)])
+            assert [op.name for op in run] == ["one"] * 10
+        with pytest.raises(ValueError, match="enqueued more operations than the 10 that"):
+            schedule.behind_a_gate(pool, lambda: [pool.enqueue(time.perf_counter) for _ in range(20)])
+
+
+def test_a_program_that_fails_behind_the_gate_opens_it() -> None:
+    def program() -> None:
+        raise LookupError
+
+    with Pool(["cpu:0", "cpu:1"]) as pool:
+        with pytest.raises(LookupError):
+            schedule.behind_a_gate(pool, program)
+        assert (pool.array(torch.ones(2)) + 1).sum().item() == 4
 
 
 def test_the_graph_of_a_record() -> None:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
 
+import psutil
 import pytest
 
 from dlperf import network
-from dlperf.network import PAYLOAD, Network, Unavailable
+from dlperf.network import PAYLOAD, Network, Unavailable, address
+from tests import processes
+from tests.conftest import ROOT
+from tests.processes import alive, busy, fails_beside_busy, network_of, networks
 
 why = network.unavailable()
 needs_namespaces = pytest.mark.skipif(bool(why), reason=why)
+why_not_delayed = network.unavailable(delay=0.001)
+needs_delays = pytest.mark.skipif(bool(why_not_delayed), reason=why_not_delayed)
 
 
 def hello(rank: int, word: str) -> tuple[str, int]:
     return word, rank
 
 
-def identity(rank: int) -> tuple[int, list[str]]:
-    return os.getpid(), [name for _, name in socket.if_nameindex()]
+def identity(rank: int) -> tuple[str, list[str]]:
+    return os.readlink("/proc/self/ns/net"), [name for _, name in socket.if_nameindex()]
 
 
 def fail(rank: int) -> None:
@@ -43,28 +51,94 @@ def connects(rank: int, port: int) -> bool:
     return True
 
 
+def reach(port: int) -> socket.socket:
+    """Returns a connection to host 1, as soon as that listens."""
+    for _ in range(100):
+        try:
+            connection = socket.create_connection((address(1), port))
+            break
+        except ConnectionRefusedError:
+            sleep(0.02)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def accept(port: int) -> socket.socket:
+    """Returns host 0's connection to this one, host 1."""
+    with socket.create_server((address(1), port)) as server:
+        connection, _ = server.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
 def trickle(rank: int, size: int) -> float:
     """Sends ``size`` bytes from host 0 to host 1 by plain TCP; returns the seconds that they took to come."""
     if rank == 0:
-        for _ in range(100):
-            try:
-                connection = socket.create_connection(("10.0.0.2", 5000))
-                break
-            except ConnectionRefusedError:
-                sleep(0.02)
-        with connection:
+        with reach(5000) as connection:
             connection.sendall(bytes(size))
             connection.shutdown(socket.SHUT_WR)
             connection.recv(1)
         return 0.0
-    with socket.create_server(("10.0.0.2", 5000)) as server:
-        connection, _ = server.accept()
+    with accept(5000) as connection:
         start, left = perf_counter(), size
         while left:
             left -= len(connection.recv(2**20))
-        seconds = perf_counter() - start
-        connection.close()
-    return seconds
+        return perf_counter() - start
+
+
+def ping_pong(rank: int, count: int) -> list[float]:
+    """Returns the seconds of so many round trips of a byte from host 0 to host 1."""
+    with reach(5001) if rank == 0 else accept(5001) as connection:
+        trips = []
+        for _ in range(count):
+            start = perf_counter()
+            if rank == 0:
+                connection.sendall(b"x")
+            connection.recv(1)
+            if rank == 1:
+                connection.sendall(b"x")
+            trips.append(perf_counter() - start)
+    return trips if rank == 0 else []
+
+
+held: list[socket.socket] = []
+
+
+def connect(rank: int) -> None:
+    """Connects the hosts, and keeps the connection for calls to come."""
+    held.append(reach(5002) if rank == 0 else accept(5002))
+
+
+def say(rank: int, word: bytes, patience: float) -> bytes:
+    """Sends a word from host 0 to host 1; returns what came within so many seconds."""
+    if rank == 0:
+        held[-1].sendall(word)
+        return b""
+    return listen(rank, patience)
+
+
+def listen(rank: int, patience: float) -> bytes:
+    """Returns what comes to host 1 within so many seconds."""
+    if rank == 0:
+        return b""
+    held[-1].settimeout(patience)
+    try:
+        return held[-1].recv(2**16)
+    except TimeoutError:
+        return b""
+
+
+def leave_a_child(rank: int) -> None:
+    """Leaves behind a process that nobody waits for, in a session of its own."""
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+
+
+def shout(rank: int) -> int:
+    """Writes more than a pipe holds."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.write("no such gradient\n" * 20_000)
+        stream.flush()
+    return rank
 
 
 def summed(rank: int, size: int, count: int) -> list[float]:
@@ -91,7 +165,7 @@ def test_every_host_runs_the_function_with_its_rank(pair: Network) -> None:
 @needs_namespaces
 def test_hosts_are_processes_with_interfaces_of_their_own(pair: Network) -> None:
     found = pair.run(identity)
-    assert len({os.getpid(), *(pid for pid, _ in found)}) == 3
+    assert len({os.readlink("/proc/self/ns/net"), *(namespace for namespace, _ in found)}) == 3
     assert [sorted(names) for _, names in found] == [["eth0", "lo"]] * 2
 
 
@@ -131,13 +205,217 @@ def test_a_host_that_ends_is_told_of() -> None:
 
 
 @needs_namespaces
-def test_hosts_end_with_the_block() -> None:
+def test_the_first_failure_is_raised_while_others_are_busy() -> None:
     with Network(2) as made:
-        pids = [pid for pid, _ in made.run(identity)]
-    deadline = perf_counter() + 10
-    while any(os.path.exists(f"/proc/{pid}") for pid in pids) and perf_counter() < deadline:
-        threading.Event().wait(0.05)
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+        start = perf_counter()
+        with pytest.raises(RuntimeError, match=r"host 1 failed in fails_beside_busy(.|\n)*no such gradient"):
+            made.run(fails_beside_busy)
+        assert perf_counter() - start < 30  # host 0 would be busy for days
+        with pytest.raises(RuntimeError, match="this network has ended"):
+            made.run(hello, "word")
+
+
+@needs_namespaces
+def test_a_time_limit_names_who_is_late() -> None:
+    with Network(2) as made, pytest.raises(TimeoutError, match=r"host 0, 1 did not answer within 0.3 s in busy"):
+        made.run(busy, timeout=0.3)
+
+
+@needs_namespaces
+def test_hosts_may_write_as_much_as_they_like(pair: Network) -> None:
+    assert pair.run(shout, timeout=60) == [0, 1]
+
+
+@needs_namespaces
+def test_what_hosts_wrote_is_told_with_a_failure() -> None:
+    with Network(2) as made:
+        made.run(shout)
+        with pytest.raises(RuntimeError) as caught:
+            made.run(die)
+    assert "no such gradient" in "".join(caught.value.__notes__)
+
+
+@needs_namespaces
+def test_each_link_has_its_own_rate() -> None:
+    slow = 1e6
+    with Network(3, (1e8, slow, 1e8)) as made:
+        _, seconds, _ = made.run(trickle_of_two, int(slow / 2))
+    assert seconds >= 0.9 * int(slow / 2) / PAYLOAD / slow
+
+
+def trickle_of_two(rank: int, size: int) -> float:
+    return trickle(rank, size) if rank < 2 else 0.0
+
+
+@needs_delays
+@pytest.mark.parametrize(("delay", "trip"), [(0.01, 0.04), ((0.0, 0.02), 0.04)])
+def test_a_round_trip_takes_the_delays_of_both_links_twice(delay: float | tuple[float, float], trip: float) -> None:
+    with Network(2, delay=delay) as made:
+        trips = sorted(made.run(ping_pong, 20)[0])
+    assert trips[0] >= trip
+    assert trips[10] < 3 * trip
+
+
+@needs_delays
+def test_a_link_with_a_delay_keeps_its_rate_and_every_byte() -> None:
+    rate = 5e6
+    with Network(2, rate, 0.002) as made:
+        _, seconds = made.run(trickle, int(rate / 2))
+    assert 0.95 * 0.5 / PAYLOAD <= seconds < 10
+
+
+def test_a_delay_without_tap_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dlperf.network.delay.TUN", "/dev/net/no-such-file")
+    with pytest.raises(Unavailable, match=r"links with a delay need /dev/net/no-such-file"), Network(2, delay=0.1):
+        pass
+
+
+@needs_namespaces
+@pytest.mark.parametrize("delay", [0.0, pytest.param(0.001, marks=needs_delays)])
+def test_what_is_sent_over_a_cut_link_comes_when_it_is_mended(delay: float) -> None:
+    with Network(2, delay=delay) as made:
+        made.run(connect)
+        assert made.run(say, b"before", 60.0) == [b"", b"before"]
+        with made.severed(1):
+            assert made.run(say, b"meanwhile", 1.0) == [b"", b""]
+        assert made.run(listen, 60.0) == [b"", b"meanwhile"]
+
+
+@needs_namespaces
+def test_a_cut_host_cannot_be_reached_and_the_others_can() -> None:
+    with Network(3) as made:
+        made.cut(2)
+        assert made.run(ping_pong_of_two, 3)[0]
+        with pytest.raises(TimeoutError, match="host 0, 1, 2 did not answer"):
+            made.run(summed, 3, 10, timeout=2)
+
+
+def ping_pong_of_two(rank: int, count: int) -> list[float]:
+    return ping_pong(rank, count) if rank < 2 else []
+
+
+@needs_namespaces
+def test_a_link_is_cut_and_mended_while_hosts_run(pair: Network) -> None:
+    pair.run(connect)
+    with ThreadPoolExecutor(1) as pool:
+        pair.cut(0)
+        answer = pool.submit(pair.run, say, b"late", 60.0)
+        sleep(0.5)
+        assert not answer.done()
+        pair.mend(0)
+        assert answer.result() == [b"", b"late"]
+
+
+@needs_namespaces
+def test_only_links_that_are_there_are_cut(pair: Network) -> None:
+    with pytest.raises(ValueError, match="hosts are 0 to 1, got 2"):
+        pair.cut(2)
+
+
+PARENT = """
+import os, sys
+from dlperf.network import Network
+from tests.processes import busy, fails_beside_busy
+from tests.slow.test_network import leave_a_child
+with Network(2) as net:
+    print("up", flush=True)
+    sys.stdin.readline()
+    {}
+"""
+
+
+class Parent:
+    """A process that makes a network, and what belongs to it: processes and namespaces."""
+
+    def __init__(self, body: str) -> None:
+        environ = {**os.environ, "PYTHONPATH": f"{ROOT / 'code'}:{ROOT}"}
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = subprocess.Popen([sys.executable, "-c", PARENT.format(body)], **streams, env=environ)
+
+    def look(self) -> None:
+        """Notes which processes it has started, and in which namespaces they live."""
+        self.pids = [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
+        self.networks = {network_of(pid) for pid in self.pids} - {network_of(os.getpid()), ""}
+
+    def let_it_run(self) -> None:
+        """Waits until the network is up, looks, and has the body run."""
+        self.process.stdout.readline()
+        self.look()
+        assert len(self.networks) == 3  # the switch's, and one for each host
+        self.process.stdin.write(b"go on\n")
+        self.process.stdin.flush()
+
+    def has_left_nothing(self) -> bool:
+        return not alive(self.pids) and not self.networks & networks()
+
+
+@pytest.fixture
+def parent(request: pytest.FixtureRequest) -> Iterator[Parent]:
+    made = Parent(request.param)
+    yield made
+    made.process.kill()
+    made.process.communicate()
+    for pid in alive(getattr(made, "pids", [])):  # do not leave behind what a broken network does
+        os.kill(pid, signal.SIGKILL)
+
+
+@needs_namespaces
+@pytest.mark.parametrize("parent", ["net.run(busy)"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_busy_hosts_end_within_a_second_of_their_parent(parent: Parent, number: signal.Signals) -> None:
+    parent.let_it_run()
+    sleep(0.5)  # now they are busy
+    parent.process.send_signal(number)
+    parent.process.wait()
+    assert processes.soon(parent.has_left_nothing)
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    "parent",
+    [
+        "net.run(fails_beside_busy)",
+        "net.run(busy, timeout=0.5)",
+        "net.run(leave_a_child)",
+        "net.run(leave_a_child); os._exit(0)",
+        "raise KeyboardInterrupt",
+        "",
+    ],
+    indirect=True,
+)
+def test_hosts_end_however_the_block_does(parent: Parent) -> None:
+    parent.let_it_run()
+    parent.process.wait()
+    assert processes.soon(parent.has_left_nothing)
+
+
+@needs_namespaces
+@pytest.mark.parametrize("parent", ["net.run(busy)"], indirect=True)
+@pytest.mark.parametrize("several", [1, 2, 3])
+def test_a_network_that_is_just_starting_ends_with_its_parent(parent: Parent, several: int) -> None:
+    def started() -> bool:
+        parent.look()
+        return len(parent.pids) >= several
+
+    assert processes.soon(started, 60)
+    parent.process.kill()
+    parent.process.wait()
+    assert processes.soon(parent.has_left_nothing)
+
+
+@needs_namespaces
+@pytest.mark.parametrize("which", [0, 1])
+def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -> None:
+    with Network(2) as made:
+        pids = [child.pid for child in psutil.Process(made._switch.pid).children(recursive=True)]
+        os.kill([made._switch.pid, *pids][which], signal.SIGKILL)
+        assert processes.soon(lambda: not alive(pids))
+        with pytest.raises(RuntimeError, match="this network has ended"):
+            made.cut(0)
+        with pytest.raises(RuntimeError, match="its process has ended"):
+            made.run(hello, "word")
+        with pytest.raises(RuntimeError, match="this network has ended"):
+            made.cut(0)
 
 
 def test_without_unshare_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +435,21 @@ def test_what_the_system_refuses_is_passed_on(monkeypatch: pytest.MonkeyPatch, t
     network.unavailable.cache_clear()
 
 
-@pytest.mark.parametrize(("hosts", "rate", "said"), [(0, 1e8, "1 to 250 hosts"), (2, 125.0, "bytes per second")])
-def test_impossible_networks_are_refused(hosts: int, rate: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("hosts", "rate", "delay", "said"),
+    [
+        (0, 1e8, 0.0, "1 to 250 hosts, got 0"),
+        (2, 125.0, 0.0, r"bytes per second, from 10000 to 4e\+09, got 125.0"),
+        (2, float("inf"), 0.0, "bytes per second.*got inf"),
+        (2, float("nan"), 0.0, "bytes per second.*got nan"),
+        (2, [1e6, -1.0], 0.0, "bytes per second.*got -1.0"),
+        (2, [1e6] * 3, 0.0, "rate is one number, or one for each of 2 hosts, got 3"),
+        (2, 1e8, -0.1, "a delay is in seconds, from 0 to 10, got -0.1"),
+        (2, 1e8, float("nan"), "in seconds.*got nan"),
+        (2, 1e8, float("inf"), "in seconds.*got inf"),
+        (2, 1e8, [0.1], "delay is one number, or one for each of 2 hosts, got 1"),
+    ],
+)
+def test_impossible_networks_are_refused(hosts: int, rate: float, delay: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Network(hosts, rate)
+        Network(hosts, rate, delay)

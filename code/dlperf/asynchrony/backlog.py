@@ -26,6 +26,7 @@ import torch
 from torch import nn
 
 from dlperf.asynchrony.engine import Engine
+from dlperf.device import has_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import Turns, interleave, mark
@@ -59,7 +60,7 @@ def resident_bytes() -> int:
 def occupied(device: torch.device | str) -> int:
     """Returns the bytes that are occupied now: by tensors on a GPU, or by this process in main memory."""
     device = torch.device(device)
-    return torch.cuda.memory_allocated(device) if device.type == "cuda" else resident_bytes()
+    return torch.cuda.memory_allocated(device) if has_cuda(device) else resident_bytes()
 
 
 def return_free_memory() -> None:
@@ -145,14 +146,14 @@ class Peak:
     def __enter__(self) -> Peak:
         return_free_memory()
         self.base = occupied(self.device)
-        if self.device.type == "cuda":
+        if has_cuda(self.device):
             torch.cuda.reset_peak_memory_stats(self.device)
         else:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.device.type == "cuda":
+        if has_cuda(self.device):
             self.bytes = torch.cuda.max_memory_allocated(self.device) - self.base
         else:
             self._end.set()

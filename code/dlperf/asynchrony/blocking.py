@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import has_cuda, needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import interleave
@@ -64,7 +64,7 @@ def blockers(engine: Any, n: int) -> dict[str, Program]:
 
 def blockers_on_gpu(device: torch.device, n: int) -> dict[str, Program]:
     """Returns the programs of `blockers` on PyTorch's own queue, the current stream of a CUDA ``device``."""
-    x = torch.rand(n, n, device=device)
+    x = torch.rand(n, n, device=needs_cuda(device, "a queue that PyTorch waits for by itself"))
     stream = torch.cuda.current_stream(device)
     return {
         "product, sum, print": clocked(lambda: (x @ x).sum(), repr),
@@ -104,7 +104,7 @@ def square_or_draw(n: int = 1000, rounds: int = 5, device: torch.device | str = 
         a = rng.standard_normal((n, n)).astype(f"float{bits}")
         programs[f"NumPy, {bits} bit"] = many(np.matmul, a, a)
         for name, where in {"": cpu, ", GPU": device}.items():
-            if name == "" or device.type == "cuda":
+            if name == "" or has_cuda(device):  # of the others, some know no 64 bit
                 x = torch.from_numpy(a).to(where)
                 programs[f"PyTorch, {bits} bit{name}"] = many(torch.matmul, x, x, where=where)
     programs["NumPy, draw, legacy"] = many(legacy.normal, 0, 1, (n, n))
@@ -143,7 +143,7 @@ def found_waiting(device: torch.device | str) -> dict[str, bool] | None:
 
     Source: torch.cuda.set_sync_debug_mode, which says itself that it does not see all.
     """
-    if torch.device(device).type != "cuda":
+    if not has_cuda(device):
         return None
     x = torch.randn(64, device=device)
     found = {}

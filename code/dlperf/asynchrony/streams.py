@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 import torch
 
+from dlperf.device import has_cuda, needs_cuda
+
 
 def branches(device: torch.device | str, cycles: int = 20_000_000) -> dict[str, Callable[[], None]]:
     """Returns programs that launch two kernels, each ``cycles`` long: in one stream of a CUDA ``device``, and in two.
 
     In the second, an event makes the current stream wait for the other.
     """
-    with torch.cuda.device(device):
+    with torch.cuda.device(needs_cuda(device, "a program in two streams")):
         main, side = torch.cuda.current_stream(), torch.cuda.Stream()
 
     def one() -> None:
@@ -40,7 +42,7 @@ def reused_while_pending(device: torch.device | str, size: int = 2**24, cycles: 
 
     None where ``device`` is not a CUDA device. ``cycles`` is how long the stream is kept busy.
     """
-    if torch.device(device).type != "cuda":
+    if not has_cuda(device):
         return None
     with torch.cuda.device(device):
         torch.cuda.empty_cache()

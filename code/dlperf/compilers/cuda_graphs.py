@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import needs_cuda, synchronize
 
 
 def tiny_kernels(n: int, device: torch.device | str) -> Callable[[], torch.Tensor]:
@@ -64,6 +64,7 @@ def behind_a_gate(fn: Callable[[], object], n: int, device: torch.device, cycles
     First the GPU is kept busy for so many ``cycles`` of its clock while the CPU launches; then it runs what has
     queued up, back to back. ``n`` must be well below the thousand launches that a queue can hold.
     """
+    needs_cuda(device, "a kernel that keeps a stream busy")
     fn()
     synchronize(device)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import is_gpu, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build, libtorch_options
@@ -23,9 +23,9 @@ LOOP = """
 #include <c10/core/InferenceMode.h>
 #include <chrono>
 
-extern "C" double add(long elements, long calls, bool gpu) {
+extern "C" double add(long elements, long calls, const char* where) {
   const c10::InferenceMode no_gradients;
-  const auto device = at::device(gpu ? at::kCUDA : at::kCPU);
+  const auto device = at::device(at::Device(where));
   const at::Tensor x = at::ones({elements}, device), one = at::ones({}, device);
   at::add(x, one);
   const auto start = std::chrono::steady_clock::now();
@@ -38,9 +38,9 @@ extern "C" double add(long elements, long calls, bool gpu) {
 
 
 @functools.cache
-def _loop() -> Callable[[int, int, bool], float]:
+def _loop() -> Callable[[int, int, bytes], float]:
     function = ctypes.CDLL(str(build(LOOP, *libtorch_options(), "-shared", "-fPIC"))).add
-    function.argtypes, function.restype = (ctypes.c_long, ctypes.c_long, ctypes.c_bool), ctypes.c_double
+    function.argtypes, function.restype = (ctypes.c_long, ctypes.c_long, ctypes.c_char_p), ctypes.c_double
     return function
 
 
@@ -49,7 +49,7 @@ def add_in_cpp(elements: int, calls: int, device: torch.device) -> float:
 
     On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler.
     """
-    return _loop()(elements, calls, device.type == "cuda")
+    return _loop()(elements, calls, str(device).encode())
 
 
 def add_in_python(elements: int, calls: int, device: torch.device) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def additions(elements: int, device: torch.device, repeats: int = 11) -> dict[st
 
     The loops take turns. They are short enough for a GPU's queue, so that asking never waits for a place in it.
     """
-    calls = 200 if device.type == "cuda" else max(4, min(200, 2_000_000 // elements))
+    calls = 200 if is_gpu(device) else max(4, min(200, 2_000_000 // elements))
     rows = []
     for _ in range(repeats):
         synchronize(device)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dlperf.device import try_gpu
+from dlperf.device import describe, has_cuda, is_gpu, synchronize, try_gpu
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 from dlperf.timing import compare, measure
@@ -69,7 +69,7 @@ def launch(device: torch.device, kernels: int = 1000) -> dict[str, Measurement]:
 
     Raises `Unknown` where nothing is launched.
     """
-    _needs_bus(device)
+    _needs_gpu(device)
     x = torch.zeros(1, device=device)
 
     def many() -> None:
@@ -78,29 +78,35 @@ def launch(device: torch.device, kernels: int = 1000) -> dict[str, Measurement]:
 
     def once() -> None:
         x.zero_()
-        torch.cuda.synchronize(device)
+        synchronize(device)
 
     times = compare({"many": many, "once": once}, repeats=15, device=device)
     each = Measurement(tuple(t / kernels for t in times["many"].samples), "s", "launch", 1, times["many"].environment)
     return {"launch": each, "launch and wait": times["once"]}
 
 
-def _needs_bus(device: torch.device) -> None:
-    if device.type != "cuda":
+def _needs_gpu(device: torch.device) -> None:
+    if not is_gpu(device):
         raise Unknown("there is no GPU: nothing is launched, and no bus lies between the processor and its memory")
+
+
+def _needs_bus(device: torch.device) -> None:
+    _needs_gpu(device)
+    if not has_cuda(device):
+        raise Unknown(f"copies to and from pinned memory need a CUDA device, and this is {describe(device)}")
 
 
 @probe("GPU: product of matrices, bfloat16", "8192 rows, by PyTorch: what programs attain, not what the silicon could")
 def gpu_product() -> Measurement:
     """Returns the FLOP/s of a large bfloat16 product on the first GPU."""
-    _needs_bus(try_gpu())
+    _needs_gpu(try_gpu())
     return products([8192], [torch.bfloat16], try_gpu())[torch.bfloat16, 8192]
 
 
 @probe("GPU: memory", "a copy of a gibibyte, read and written, from more than its caches hold")
 def gpu_memory() -> Measurement:
     """Returns the B/s at which the first GPU copies its own memory."""
-    _needs_bus(try_gpu())
+    _needs_gpu(try_gpu())
     return copies([2**30], try_gpu())[2**30]
 
 

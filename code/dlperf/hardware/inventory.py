@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import torch
 
+from dlperf.device import describe, has_cuda, is_gpu, try_all_gpus
 from dlperf.environment import cores, cpu_model, environment, memory_bytes
 from dlperf.hardware import reference_tools
 from dlperf.hardware.probe import Unknown
@@ -147,8 +148,11 @@ def interfaces() -> tuple[Part, ...]:
 def accelerators() -> tuple[Part, ...]:
     """Returns the GPUs that PyTorch sees, with the link that Linux reports for them."""
     found = []
-    for i in range(torch.cuda.device_count()):
-        p = torch.cuda.get_device_properties(i)
+    for device in filter(is_gpu, try_all_gpus()):
+        if not has_cuda(device):
+            found.append(Part(describe(device), "gpu"))
+            continue
+        p = torch.cuda.get_device_properties(device)
         slot = [getattr(p, f"pci_{name}_id", -1) for name in ("domain", "bus", "device")]
         folder = SYS / "bus/pci/devices" / "{:04x}:{:02x}:{:02x}.0".format(*slot)
         found.append(Part(p.name, "gpu", p.total_memory, _pcie(folder)))

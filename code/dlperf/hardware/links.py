@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -81,10 +82,18 @@ def take(file: int, message: Any, pieces: int, rounds: int) -> bool:
     return fine
 
 
+class Within(StrEnum):
+    """By what messages go within a machine: shared memory, a Unix socket, TCP on loopback."""
+
+    MEMORY = "memory"
+    UNIX = "unix"
+    LOOPBACK = "loopback"
+
+
 @contextmanager
-def sockets(kind: str) -> Iterator[tuple[int, int]]:
-    """Yields the descriptors of both ends of a connection within this machine: ``loopback`` (TCP) or ``unix``."""
-    if kind == "unix":
+def sockets(kind: Within) -> Iterator[tuple[int, int]]:
+    """Yields the descriptors of both ends of a connection within this machine, which shared memory has not."""
+    if kind is Within.UNIX:
         near, far = socket.socketpair()
     else:
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -101,13 +110,14 @@ Trips = Callable[[int, int], float]
 
 
 @contextmanager
-def within(kind: str) -> Iterator[Trips]:
-    """Yields what sends messages between two cores of this machine: by ``memory``, ``unix`` or ``loopback``.
+def within(kind: Within | str) -> Iterator[Trips]:
+    """Yields what sends messages between two cores of this machine, by one of `Within`; ValueError for another.
 
-    The two ends are threads, each on a core of its own where there are two. Raises `Unknown` for ``memory`` on one
+    The two ends are threads, each on a core of its own where there are two. Raises `Unknown` for memory on one
     core, where one end would wait for the other until the system takes the core away.
     """
-    if kind == "memory":
+    kind = Within(kind)
+    if kind is Within.MEMORY:
         if cores() < 2:
             raise Unknown("to send from core to core takes two cores; this process may use one")
         yield core_to_core.trips
@@ -203,20 +213,20 @@ def bandwidth(trips: Trips, size: int = 2**28) -> float:
 
 @probe("round trip on loopback", "one byte by TCP between two cores, each waiting in the system's read")
 def round_trip() -> Measurement:
-    with within("loopback") as trips:
+    with within(Within.LOOPBACK) as trips:
         return by_size(trips, [1])[0]
 
 
 @probe("bandwidth on loopback", "TCP between two cores, in pieces of 128 KiB; nothing leaves the machine")
 def loopback_bandwidth() -> Measurement:
-    with within("loopback") as trips:
+    with within(Within.LOOPBACK) as trips:
         rates = tuple(bandwidth(trips) for _ in range(5))
     return Measurement(rates, "B/s", "bandwidth on loopback", 1, environment("cpu"))
 
 
 @probe("core to core", "half of the time in which a flag goes to another core and another flag comes back")
 def flag_to_core() -> Measurement:
-    with within("memory") as trips:
+    with within(Within.MEMORY) as trips:
         trip = by_size(trips, [0], seconds=0.01)[0]
     one_way = tuple(t / 2 for t in trip.samples)
     return Measurement(one_way, "s", "core to core", trip.calls_per_sample, trip.environment)

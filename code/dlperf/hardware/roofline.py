@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import conv2d, layer_norm
 
 from dlperf import timing
+from dlperf.device import is_gpu
 from dlperf.environment import cache_bytes, memory_bytes
 from dlperf.hardware.minimum import quickest
 from dlperf.measurement import Measurement
@@ -75,7 +76,7 @@ def convolution_flops(images: int, channels: int, filters: int, side: int, kerne
 
 def elements(device: torch.device | str) -> int:
     """Returns how many float32 numbers an array needs to be twice as large as the caches; 2**24 at least."""
-    if torch.device(device).type == "cuda":
+    if is_gpu(device):
         return 2**26
     return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
@@ -143,7 +144,7 @@ def operations(device: torch.device | str) -> list[Operation]:
 
     Those that memory bounds have a matrix of as many elements as the long arrays, which no cache holds.
     """
-    large, long = 8 if torch.device(device).type == "cuda" else 1, elements(device)
+    large, long = 8 if is_gpu(device) else 1, elements(device)
     shapes = {
         "product, one row": (1, long // 4096, 4096),
         "product, 16 rows": (16, long // 4096, 4096),

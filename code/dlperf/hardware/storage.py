@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -38,8 +39,13 @@ ENOUGH = 20
 PATIENCE = 2.0
 """The seconds in which they should be done."""
 
-CACHES = ("passed by", "empty", "full")
-"""What the page cache can be when a file is read."""
+
+class PageCache(StrEnum):
+    """What the page cache can be when a file is read: passed by, empty at first, or full of the file."""
+
+    PASSED_BY = "passed by"
+    EMPTY = "empty"
+    FULL = "full"
 
 
 @contextmanager
@@ -68,8 +74,8 @@ def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
-    """Yields a descriptor of a file with the page cache ``passed by``, ``empty`` at first, or ``full`` of the file.
+def opened(path: Path, cache: PageCache = PageCache.PASSED_BY) -> Iterator[int]:
+    """Yields a descriptor of a file with this `PageCache`.
 
     Raises `Unknown` where the system or the file system cannot pass it by. macOS cannot: with F_NOCACHE it still reads
     what is cached, and its fsync returns before the disk has kept anything.
@@ -77,11 +83,11 @@ def opened(path: Path, cache: str = "passed by") -> Iterator[int]:
     if not hasattr(os, "O_DIRECT"):
         raise Unknown("this system cannot read past the page cache: it has no O_DIRECT")
     try:
-        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache == "passed by" else 0))
+        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache is PageCache.PASSED_BY else 0))
     except OSError as error:
         raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
     try:
-        if cache == "full":
+        if cache is PageCache.FULL:
             while os.read(file, 2**22):
                 pass
         yield file
@@ -100,7 +106,7 @@ def rate(
     depth: int = 1,
     *,
     loop: Callable[..., None] = read,
-    cache: str = "passed by",
+    cache: PageCache = PageCache.PASSED_BY,
     in_order: bool = False,
     seconds: float = 0.1,
     samples: int = 5,
@@ -134,9 +140,9 @@ def rate(
             while stop[0] == 0 and not done[:, 0].all() and all(worker.is_alive() for worker in workers):
                 time.sleep(0.001)  # until all are compiled, started, and once around
             for _ in range(samples):
-                if cache == "empty":
+                if cache is PageCache.EMPTY:
                     forget(file)
-                rates.append(finished(done[:, 0], stop, seconds, count if cache == "empty" else 2**62))
+                rates.append(finished(done[:, 0], stop, seconds, count if cache is PageCache.EMPTY else 2**62))
         finally:
             failed = stop[0] == 2 or not done[:, 0].all()
             stop[0] = max(stop[0], 1)

@@ -8,6 +8,7 @@ from functools import partial
 
 import torch
 
+from dlperf.device import is_gpu
 from dlperf.environment import cache_bytes, memory_bytes
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
@@ -85,7 +86,7 @@ def uncached(device: torch.device | str) -> int:
 
     On a CPU they never fill more than a quarter of the memory.
     """
-    if torch.device(device).type == "cuda":
+    if is_gpu(device):
         return 2**28
     return min(max(2**27, cache_bytes()), (memory_bytes() or 2**33) // 32)
 
@@ -98,7 +99,7 @@ def calibrate(
     Peak is what a product of ``n`` rows and columns reaches, bandwidth what an addition to so many ``elements``
     reaches, overhead what an operation on one number takes: attained values, not a data sheet's.
     """
-    n = n or (8192 if torch.device(device).type == "cuda" else 1024)
+    n = n or (8192 if is_gpu(device) else 1024)
     elements = elements or uncached(device)
     clock = partial(measure, repeats=repeats, device=device)
     return {
@@ -110,5 +111,4 @@ def calibrate(
 
 def machine(parts: dict[str, Measurement], device: torch.device | str) -> Machine:
     """Returns the model of ``device`` whose three numbers are the medians that `calibrate` measured."""
-    queued = torch.device(device).type == "cuda"
-    return Machine(parts["peak"].median, parts["bandwidth"].median, parts["overhead"].median, queued)
+    return Machine(parts["peak"].median, parts["bandwidth"].median, parts["overhead"].median, is_gpu(device))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import is_gpu, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import Turns, columns, interleave, mark, seconds
@@ -29,7 +29,7 @@ def clock_calls(fn: Callable[[], object], calls: int, device: torch.device | str
 
     Nothing is discarded and nothing is averaged. See the chapter *Measuring performance*.
     """
-    waits = torch.device(device).type == "cuda"  # a CPU is done when the call returns
+    waits = is_gpu(device)  # a CPU is done when the call returns
     times = []
     for _ in range(calls):
         if waits:
@@ -96,7 +96,7 @@ def queue_and_wait(device: torch.device | str) -> tuple[Callable[[Callable[[], o
     A GPU has a queue of its own: what is called there returns before it is done. A CPU computes at
     once, so its queue here is one worker thread, which works through what was submitted, in order.
     """
-    if torch.device(device).type == "cuda":
+    if is_gpu(device):
         return lambda work: work(), lambda: synchronize(device)
     worker = ThreadPoolExecutor(max_workers=1)
     return worker.submit, lambda: worker.submit(int).result()

@@ -12,7 +12,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from dlperf import spans
-from dlperf.device import synchronize
+from dlperf.device import has_cuda, synchronize
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
 
@@ -65,7 +65,7 @@ def traces(
     The first ``warm_up`` calls are left out: the profiler's own first steps are slow. Each call is
     waited for, so none runs into the next. It must begin with a phase "forward".
     """
-    on_gpu = torch.device(device).type == "cuda"
+    on_gpu = has_cuda(device)  # no other queue is seen by the profiler on every machine
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * on_gpu
     with profile(activities=activities) as recorded:
         for _ in range(warm_up + steps):

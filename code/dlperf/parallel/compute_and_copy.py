@@ -18,6 +18,7 @@ import torch
 
 from dlperf.asynchrony.engine import Variable
 from dlperf.counters import pages
+from dlperf.device import has_cuda, needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import at_once
@@ -106,7 +107,7 @@ class Results:
     """
 
     def __init__(self, count: int = 6, n: int = 3000, depth: int = 2, device: torch.device | str = "cpu") -> None:
-        self.count, self.pinned = count, torch.device(device).type == "cuda"
+        self.count, self.pinned = count, has_cuda(device)
         self.left = torch.rand(count, n, depth, device=device)
         self.right = torch.rand(depth, n, device=device)
         self.products = [torch.zeros(n, n, device=device) for _ in range(count)]
@@ -177,7 +178,7 @@ def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], No
     Times of operations are the GPU's, from events. Nothing is freed before the end, when all streams have been
     waited for: so no tensor needs `record_stream`, and the next run may write the products again.
     """
-    device = results.right.device
+    device = needs_cuda(results.right.device, "a run in streams")
     results.forget()
     compute = torch.cuda.current_stream(device)
     lanes = {"product": compute, "copy": torch.cuda.Stream(device) if streams > 1 else compute}

@@ -57,7 +57,7 @@ def loads(engine: Any, seconds: float) -> list[Load]:
     found = []
     for device in engine.devices:
         kind = device.partition(":")[0]
-        n = 4096 if kind == "cuda" else 512
+        n = 512 if kind == "cpu" else 4096
         x = engine.array(torch.randn(n, n, generator=torch.Generator().manual_seed(0)), device)
         if kind not in numbers:
             _, ops = run(engine, [Load(x, 10)])

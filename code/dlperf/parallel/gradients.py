@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from itertools import accumulate
 from time import perf_counter
@@ -87,35 +88,49 @@ class Step:
         return work.get_future().then(arrived)
 
 
-def train(rank: int, size: int, task: Task, how: str) -> Step:
+class Way(StrEnum):
+    """How gradients are averaged: not at all; without computing; one after another once all are ready; each as soon
+    as it is; by PyTorch's DistributedDataParallel, which fills buckets."""
+
+    ALONE = "alone"
+    ONLY_SEND = "only send"
+    AT_THE_END = "at the end"
+    AS_READY = "as ready"
+    DDP = "DDP"
+
+
+WAYS = tuple(Way)
+
+
+def train(rank: int, size: int, task: Task, how: Way | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
 
-    ``alone``: not at all. ``only send``: without computing. ``at the end``: one after another once all are ready.
-    ``as ready``: each as soon as it is. ``DDP``: by PyTorch's DistributedDataParallel, which fills buckets.
+    Raises ValueError for another `Way`.
     """
+    how = Way(how)
     process_group(rank, size)
     net, x, step, futures = task.net(), task.data(rank), Step(), list[Any]()
-    model: Any = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib) if how == "DDP" else net
-    if how == "DDP":
+    model: Any = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib) if how is Way.DDP else net
+    if how is Way.DDP:
         model.register_comm_hook(step, lambda step, bucket: step.send(bucket.buffer()))
     for _ in range(2):  # after its first step DDP arranges its buckets
         net.zero_grad()
         model(x).square().mean().backward()
     weights = list(net.parameters())[::-1]  # as the backward pass reaches them
-    if how != "only send":
+    if how is not Way.ONLY_SEND:
         net.zero_grad()
     step.sent, step.sizes, step.arrived = [], [], []
     for p in weights:
         p.register_post_accumulate_grad_hook(lambda p: step.ready.append(perf_counter()))
-        if how == "as ready":
+        if how is Way.AS_READY:
             p.register_post_accumulate_grad_hook(lambda p: futures.append(step.send(p.grad)))
     dist.barrier()
     step.begin = perf_counter()
-    if how != "only send":
+    if how is not Way.ONLY_SEND:
         loss = model(x).square().mean()
         step.backward = perf_counter()
         loss.backward()
-    if how in ("at the end", "only send"):
+    if how in (Way.AT_THE_END, Way.ONLY_SEND):
         futures = [step.send(p.grad) for p in weights]
     torch.futures.wait_all(futures)
     step.gradient = weights[-1].grad
@@ -135,10 +150,7 @@ def predict(alone: Step, sending: float, sizes: Sequence[int], *, at_the_end: bo
     return max(ready[-1], finish(when, [sending * size / sum(sizes) for size in sizes]))
 
 
-WAYS = "alone", "only send", "at the end", "as ready", "DDP"
-
-
-def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[str, Step]]:
+def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[Way, Step]]:
     """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
 
     ``<way> fit`` is predicted over measured; each round predicts from its own ``alone`` and ``only send``.
@@ -147,19 +159,19 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     rows = []
     for _ in range(1 + repeats):
         steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
-        row = {how: step.seconds for how, step in steps.items()}
+        row = {how.value: step.seconds for how, step in steps.items()}
         for how in WAYS[2:]:
-            told = predict(steps["alone"], row["only send"], steps[how].sizes, at_the_end=how == "at the end")
+            told = predict(steps[Way.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Way.AT_THE_END)
             row[f"{how} fit"] = told / row[how]
             row[f"{how} hidden"] = 1 - (row[how] - row["alone"]) / row["only send"]
         rows.append(row)
-    units = dict.fromkeys(WAYS, "s") | {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden")}
+    units = {how.value: "s" for how in WAYS} | {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden")}
     return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
 
 
 def balanced(network: Network, task: Task) -> Task:
     """Returns ``task`` with so many examples, in steps of 16, that the backward pass takes about as long as sending."""
     for _ in range(2):  # the first one warms up
-        alone, sending = (network.run(train, network.hosts, task, how)[0] for how in ("alone", "only send"))
+        alone, sending = (network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND))
     backward = alone.ready[-1] - alone.backward
     return replace(task, batch=max(16, 16 * round(task.batch * sending.seconds / backward / 16)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -16,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from dlperf import spans
+from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
@@ -99,32 +101,42 @@ class Trial:
         return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, self.arrived, strict=False)]
 
 
-WAYS: dict[str, Callable[..., None]] = {
-    "compute": without_overlap,
-    "transfer": pipeline,
-    "in turn": without_overlap,
-    "pipeline": pipeline,
-}
-"""Only compute, only transfer, both without overlap, both with it: what `over_link` and `to_host` can do."""
+class Way(StrEnum):
+    """What `over_link` and `to_host` can do: one side alone, both without overlap, both with it.
 
-
-def over_link(network: Network, work: Product, how: str) -> Trial:
-    """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, one of `WAYS`.
-
-    The two hosts share a clock. In turn, host 0 goes on when host 1 has confirmed a chunk; with ``how`` "waited"
-    it does so when its own call returns that waits for the sending.
+    In turn, host 0 goes on when host 1 has confirmed a chunk; waited, when its own call returns that waits for the
+    sending. On a GPU the two are the same.
     """
-    seen, there = network.run(_host, work, how)
+
+    COMPUTE = "compute"
+    TRANSFER = "transfer"
+    IN_TURN = "in turn"
+    WAITED = "waited"
+    PIPELINE = "pipeline"
+
+    @property
+    def loop(self) -> Callable[..., None]:
+        """The function that goes through the chunks."""
+        return pipeline if self in (Way.TRANSFER, Way.PIPELINE) else without_overlap
+
+
+def over_link(network: Network, work: Product, how: Way | str) -> Trial:
+    """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, in one `Way`.
+
+    The two hosts share a clock. Raises ValueError for another way.
+    """
+    way = Way(how)
+    seen, there = network.run(_host, work, way)
     return replace(seen, arrived=there.arrived)
 
 
-def _host(rank: int, work: Product, how: str) -> Trial:
+def _host(rank: int, work: Product, how: Way) -> Trial:
     process_group(rank, 2)
     x, w, y = work.operands()
     y[:] = 1.0  # its pages are there before the clock starts
     torch.mm(x[0], w)
-    seen, token, confirm = Trial(), torch.zeros(1), how == "in turn"
-    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how != "transfer" else lambda i: y[i]
+    seen, token, confirm = Trial(), torch.zeros(1), how is Way.IN_TURN
+    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how is not Way.TRANSFER else lambda i: y[i]
 
     def transfer(i: int, chunk: torch.Tensor) -> Wait:
         seen.sent.append(perf_counter())
@@ -141,8 +153,8 @@ def _host(rank: int, work: Product, how: str) -> Trial:
     dist.barrier()
     seen.begin = perf_counter()
     if rank == 0:
-        WAYS.get(how, without_overlap)(compute, transfer if how != "compute" else lambda i, chunk: int, work.chunks)
-    elif how != "compute":
+        how.loop(compute, transfer if how is not Way.COMPUTE else lambda i, chunk: int, work.chunks)
+    elif how is not Way.COMPUTE:
         receive()
     dist.barrier()
     return seen
@@ -158,12 +170,14 @@ def _clocked(seen: Trial, compute: Callable[[int], Any]) -> Callable[[int], Any]
     return clocked
 
 
-def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
-    """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, one of `WAYS`.
+def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
+    """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, in one `Way`.
 
     The copies run in a stream of their own, into pinned memory kept for them; an event per chunk says when it may
     be copied. All moments are of CUDA events.
     """
+    how = Way(how)
+    needs_cuda(device, "a copy in a stream of its own")
     x, w, y = work.operands(device)
     kept = torch.empty(y.shape, pin_memory=True)
     copies, tick = torch.cuda.Stream(device), partial(torch.cuda.Event, enable_timing=True)
@@ -193,9 +207,9 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
         torch.cuda.synchronize()
         begin = tick()
         begin.record(main)
-        WAYS[how](
-            compute if how != "transfer" else lambda i: y[i],
-            transfer if how != "compute" else lambda i, chunk: int,
+        how.loop(
+            compute if how is not Way.TRANSFER else lambda i: y[i],
+            transfer if how is not Way.COMPUTE else lambda i, chunk: int,
             work.chunks,
         )
         torch.cuda.synchronize()
@@ -206,7 +220,7 @@ def to_host(device: torch.device | str, work: Product, how: str) -> Trial:
 
 
 def sweep(
-    run: Callable[[Product, str], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
+    run: Callable[[Product, Way], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
@@ -221,21 +235,21 @@ def sweep(
     return [columns(rows, units, env) for rows in trials.values()]
 
 
-def _round(run: Callable[[Product, str], Trial], work: Product) -> dict[str, float]:
+def _round(run: Callable[[Product, Way], Trial], work: Product) -> dict[str, float]:
     """Returns one round of `sweep`."""
-    trials = {how: run(work, how) for how in ("compute", "transfer", "pipeline")}
-    row = {how: seen.seconds for how, seen in trials.items()}
+    trials = {how: run(work, how) for how in (Way.COMPUTE, Way.TRANSFER, Way.PIPELINE)}
+    row = {how.value: seen.seconds for how, seen in trials.items()}
     alone, sending, both = row.values()
-    beside = sum(end - start for start, end in trials["pipeline"].computed)
+    beside = sum(end - start for start, end in trials[Way.PIPELINE].computed)
     row |= {"fit": predict(alone, sending, work.chunks) / both, "slower": beside / alone}
     row |= {"slower fit": predict(beside, sending, work.chunks) / both}
     return row | {"bound": both / max(alone, sending), "share": both / (alone + sending)}
 
 
-def balanced(run: Callable[[Product, str], Trial], work: Product) -> Product:
+def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:
     """Returns ``work`` with an inner size, in steps of 64, that takes about as long to compute as to transfer."""
-    run(work, "pipeline")  # warms up
-    compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in ("compute", "transfer"))
+    run(work, Way.PIPELINE)  # warms up
+    compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in (Way.COMPUTE, Way.TRANSFER))
     return replace(work, inner=max(64, 64 * round(work.inner * transfer / compute / 64)))
 
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf.device import synchronize
+from dlperf.device import needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import Span
 from dlperf.turns import interleave
-from dlperf.workers import Workers, one_core_each, soon, wait_until
+from dlperf.workers import Workers, own_cores, soon, wait_until
 
 Program = Callable[[], float]
 """Runs once and returns the seconds that it took."""
@@ -109,7 +109,7 @@ class Crew(Workers):
 
 def workers(number: int) -> Crew:
     """Returns ``number`` worker processes for a block, pinned to one core each where the system can."""
-    return Crew(number, one_core_each(number))
+    return Crew(number, own_cores(number))
 
 
 def clocked(call: Callable[[], Any], threads: int = 0) -> Program:
@@ -220,7 +220,7 @@ def against_streams(
     ``capture`` makes a CUDA graph of a function, so that launching is no part of it
     (`dlperf.compilers.cuda_graphs.capture`).
     """
-    with torch.cuda.device(device):
+    with torch.cuda.device(needs_cuda(device, "a graph over several streams")):
         a, out = batch(n, 32 * streams, device)
         side = [torch.cuda.Stream() for _ in range(streams)]
 

@@ -10,8 +10,9 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
-from itertools import count, islice
+from itertools import count
 from queue import SimpleQueue
 from statistics import median
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ class Task(NamedTuple):
 
 
 Graph = dict[int, Task]
-"""Tasks by number; each stands behind those that it follows."""
+"""Tasks by number, in any order."""
 
 
 class Turn(NamedTuple):
@@ -59,10 +60,21 @@ def work(tasks: Graph) -> float:
     return sum(task.seconds for task in tasks.values())
 
 
+def in_order(tasks: Graph) -> list[int]:
+    """Returns the tasks, each behind those that it follows. ValueError for a circle, or for one that is not there."""
+    for number, task in tasks.items():
+        if strangers := set(task.after) - tasks.keys():
+            raise ValueError(f"task {number} comes after {min(strangers)}, which is not in the graph")
+    try:
+        return list(TopologicalSorter({number: task.after for number, task in tasks.items()}).static_order())
+    except CycleError as error:
+        raise ValueError(f"tasks that wait for each other: {' before '.join(map(str, error.args[1]))}") from None
+
+
 def to_the_end(tasks: Graph) -> dict[int, float]:
     """Returns the seconds of the longest path that begins with each task."""
     longest = dict.fromkeys(tasks, 0.0)
-    for number in reversed(tasks):
+    for number in reversed(in_order(tasks)):
         longest[number] += tasks[number].seconds  # until here, the longest path of its followers
         for other in tasks[number].after:
             longest[other] = max(longest[other], longest[number])
@@ -93,7 +105,7 @@ def list_schedule(tasks: Graph, workers: int, rank: Callable[[int], float] = lam
 
     Among equals it takes the one that has been ready longest: without ranks, the rule of the engine.
     """
-    missing = {number: len(task.after) for number, task in tasks.items()}
+    missing = {number: len(tasks[number].after) for number in in_order(tasks)}
     followers: dict[int, list[int]] = {number: [] for number in tasks}
     for number, task in tasks.items():
         for other in task.after:
@@ -123,14 +135,14 @@ def longest_first(tasks: Graph, workers: int) -> list[Turn]:
 
 
 def makespan(turns: Iterable[Turn | Operation]) -> float:
-    """Returns the seconds from the first start to the last end, of a schedule or of a record."""
+    """Returns the seconds from the first start to the last end, of a schedule or of a record; of none, 0."""
     spans = [(turn.start, turn.end) for turn in turns]
-    return max(end for _, end in spans) - min(start for start, _ in spans)
+    return max((end for _, end in spans), default=0.0) - min((start for start, _ in spans), default=0.0)
 
 
 def as_run(run: Sequence[Operation], devices: Sequence[str]) -> list[Turn]:
     """Returns the turns that an engine's operations had, from the first start on."""
-    zero = min(op.start for op in run)
+    zero = min((op.start for op in run), default=0.0)
     return [Turn(i, devices.index(op.device), op.start - zero, op.end - zero) for i, op in enumerate(run)]
 
 
@@ -158,7 +170,7 @@ class Pool(Engine):
         super()._reset()
         self._queues = dict.fromkeys(self.devices, _Shared())
 
-    def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
+    def _run(self, op: Operation, stream: Any) -> None:
         op.device = threading.current_thread().name
         super()._run(op, stream)
 
@@ -192,11 +204,13 @@ def one_core_each(pool: Pool) -> None:
 def behind_a_gate(pool: Engine, program: Callable[[], Any]) -> list[Operation]:
     """Returns the operations that ``program`` enqueues; none began before the last was enqueued, and all are done."""
     gate = threading.Event()
-    for device in pool.devices:
-        pool.enqueue(gate.wait, device=device)
-    before = len(pool.history)
-    program()
-    after = len(pool.history)
-    gate.set()
+    gates = [pool.enqueue(gate.wait, device=device) for device in pool.devices]
+    try:
+        program()
+        run = [op for op in pool.history if op.number > gates[-1].number]
+    finally:  # or the pool would wait for ever
+        gate.set()
     pool.waitall()
-    return [op for op in islice(pool.history, before, after) if op.device != FRONT_END]
+    if run and run[0].number > gates[-1].number + 1:
+        raise ValueError(f"the program enqueued more operations than the {pool.history.maxlen} that the history holds")
+    return [op for op in run if op.device != FRONT_END]

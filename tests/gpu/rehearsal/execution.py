@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from rehearsal.loader import LINES, REACHED
 
 from booktools.book import Book
 from booktools.execute import prepare, stamp
-from rehearsal.loader import LINES, REACHED
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]

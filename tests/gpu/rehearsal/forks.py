@@ -29,7 +29,8 @@ class Forks(AbstractContextManager):
 
     def run(self, program: str, mutant: tuple[str, int] | None = None) -> str:
         """Returns the traceback with which a program ended, or an empty string; ``mutant`` as in `waits`."""
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.write(json.dumps({"program": program, "mutant": mutant}) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())

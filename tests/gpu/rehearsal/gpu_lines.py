@@ -81,7 +81,9 @@ class Source:
                 return WITH
             case ast.Call(func=ast.Attribute(attr="startswith"), args=[ast.Constant(value="cuda")]):
                 return WITH
-            case ast.Call(func=ast.Attribute(value=owner, attr="is_available" | "device_count")) if _last(owner) == "cuda":
+            case ast.Call(func=ast.Attribute(value=owner, attr="is_available" | "device_count")) if (
+                _last(owner) == "cuda"
+            ):
                 return WITH
             case ast.Call(func=ast.Name(id="range"), args=[argument]):
                 return self.condition(argument)
@@ -121,7 +123,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class Walk:
-    """One look at a source: its statements, each with whether it is a GPU's, given the functions that are known to be."""
+    """One look at a source: each statement with whether it is a GPU's, given the functions known to be."""
 
     def __init__(self, source: Source, guards: set[str], functions: set[int]) -> None:
         self.source, self.guards, self.functions = source, guards, functions

@@ -89,13 +89,8 @@ class Shorten(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _loop(self, node: ast.For | ast.comprehension) -> None:
-        match node:
-            case (
-                ast.For(target=ast.Name(id="_"), iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most]))
-                | ast.comprehension(
-                    target=ast.Name(id="_"), iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most])
-                )
-            ) if most.value > 4:
+        match node.target, node.iter:
+            case ast.Name(id="_"), ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most]) if most.value > 4:
                 most.value = LOOPS
 
 

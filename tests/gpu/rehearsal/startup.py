@@ -1,7 +1,6 @@
 """Run by IPython as a kernel starts: the cells are shortened as ``dlperf`` is."""
 
 from IPython import get_ipython
-
 from rehearsal.shortening import HELPERS, Shorten
 
 shell = get_ipython()

@@ -83,7 +83,8 @@ def delete(file: str, number: int) -> None:
             if wanted != name:
                 return None
             spec = importlib.machinery.PathFinder.find_spec(wanted, path, target)
-            assert spec is not None and spec.origin is not None
+            assert spec is not None
+            assert spec.origin is not None
             spec.loader = _Loader(wanted, spec.origin)
             spec.loader.number = number
             return spec

@@ -63,7 +63,9 @@ def races() -> list[str]:
 
 def counts() -> dict[str, int]:
     """Returns how often each kind of kernel, wait and pinned allocation happened."""
-    return {name: int(number) for name, _, number in (line.rpartition(" ") for line in _text("sim_counts").splitlines())}
+    return {
+        name: int(number) for name, _, number in (line.rpartition(" ") for line in _text("sim_counts").splitlines())
+    }
 
 
 def _text(name: str) -> str:

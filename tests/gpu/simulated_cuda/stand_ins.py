@@ -19,10 +19,12 @@ def install(torch: ModuleType) -> None:
 
 
 def _compile(torch: ModuleType) -> None:
-    """Inductor makes code for the CPU as ever; for a simulated GPU, without Triton, the captured graph runs as it is."""
+    """Inductor makes code for the CPU as ever; for a simulated GPU, without Triton, the captured graph is run."""
     real = torch.compile
 
-    def compile(model: Any = None, *, backend: Any = "inductor", mode: Any = None, options: Any = None, **rest: Any) -> Any:
+    def compile(
+        model: Any = None, *, backend: Any = "inductor", mode: Any = None, options: Any = None, **rest: Any
+    ) -> Any:
         if backend != "inductor" or model is None:
             return real(model, backend=backend, mode=mode, options=options, **rest)
 

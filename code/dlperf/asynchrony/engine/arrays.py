@@ -14,6 +14,7 @@ import torch
 
 from dlperf.asynchrony.engine.operations import Variable
 from dlperf.asynchrony.engine.scheduler import Device, Scheduler
+from dlperf.device import has_cuda, is_gpu, synchronize
 
 
 def _deferred(fn: Callable[..., Any], name: str = "") -> Callable[..., Array]:
@@ -70,9 +71,12 @@ class Engine(Scheduler):
         """Returns what makes a tensor, such as a NumPy array, as an array; leave it to the engine afterwards."""
         array = Array(self, str(device or self.devices[0]))
         value = torch.as_tensor(value)
-        moved = value.to(array.device if array.device.startswith("cuda") else "cpu")
-        for gpu in {tensor.device for tensor in (value, moved) if tensor.is_cuda}:
-            torch.cuda.current_stream(gpu).synchronize()  # not the device: our own streams go on
+        moved = value.to("cpu" if array.device.startswith("cpu") else array.device)
+        for gpu in {tensor.device for tensor in (value, moved) if is_gpu(tensor.device)}:
+            if has_cuda(gpu):
+                torch.cuda.current_stream(gpu).synchronize()  # not the device: our own streams go on
+            else:
+                synchronize(gpu)
         return self._fill(array, moved)
 
     def call(self, fn: Callable[..., Any], *args: Any, device: Device = "", name: str = "") -> Array:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
 from itertools import islice
 from queue import SimpleQueue
 from time import perf_counter
@@ -35,6 +38,7 @@ class Operation:
         self.engine, self.queue, self.fn, self.name, self.device = engine, queue, fn, name, device
         self.enqueued = self.start = self.end = perf_counter()
         self.number, self.done, self.error = 0, False, None  # type: int, bool, BaseException | None
+        self.traceback = ""
         self.after: dict[int, str] = {}
         self.sources: list[Operation] = []  # whose results it reads
         self.followers: list[Operation] = []  # who waits for it
@@ -43,10 +47,16 @@ class Operation:
         self.caller = [(frame.f_code, line) for frame, line in islice(walk_stack(sys._getframe(2)), 8)]
 
     def origin(self) -> str:
-        """Returns the traceback of where it was enqueued, without this package's own frames."""
+        """Returns the traceback of where it was enqueued, without this package's own frames, and of its failure."""
         frames = [(code.co_filename, line, code.co_name, None) for code, line in reversed(self.caller)]
         outside = [frame for frame in frames if os.path.dirname(frame[0]) != os.path.dirname(__file__)]
-        return f"{self.name} was enqueued here:\n{''.join(StackSummary.from_list(outside).format())}"
+        failed = f"and failed here:\n{self.traceback}" if self.traceback else ""
+        return f"{self.name} was enqueued here:\n{''.join(StackSummary.from_list(outside).format())}{failed}"
+
+    def fail(self, error: BaseException) -> None:
+        """Notes what it raised, and the traceback as text, which keeps alive no values of the calls in it."""
+        self.traceback = "".join(traceback.format_exception(error))
+        self.error = without_traceback(error)
 
     def follow(self, before: dict[Operation, str]) -> None:
         """Waits for those of ``before`` that are not done, and notes why."""
@@ -75,3 +85,24 @@ def dependencies(reads: Sequence[Variable], writes: Sequence[Variable]) -> dict[
     before |= {variable.writer: "WAW" for variable in writes if variable.writer}
     before |= {variable.writer: "RAW" for variable in reads if variable.writer}
     return before
+
+
+def without_traceback(error: BaseException) -> BaseException:
+    """Returns an error whose traceback, and those of what led to it, are gone with all that they kept alive."""
+    for other in (error.__cause__ or error.__context__, *getattr(error, "exceptions", ())):
+        if other:
+            without_traceback(other)
+    return error.with_traceback(None)
+
+
+def to_raise(error: BaseException) -> BaseException:
+    """Returns a copy of a recorded error, lest the record hold the calls through which it is raised.
+
+    What cannot be copied is returned itself.
+    """
+    with suppress(Exception):
+        raised = copy(error)
+        raised.__cause__, raised.__context__ = error.__cause__, error.__context__
+        raised.__suppress_context__ = error.__suppress_context__
+        return raised
+    return error

@@ -11,17 +11,33 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, TypeAlias
 
 import torch
 
-from dlperf.asynchrony.engine.operations import FRONT_END, Operation, Variable, dependencies
-from dlperf.device import try_all_gpus
+from dlperf.asynchrony.engine.operations import FRONT_END, Operation, Variable, dependencies, to_raise
+from dlperf.device import has_cuda, is_gpu, synchronize, try_all_gpus
 
 Device: TypeAlias = str | torch.device
 Variables: TypeAlias = Sequence[Variable]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A GPU whose streams PyTorch does not offer: to wait for an operation is to wait for all that it was given."""
+
+    device: str
+
+    def synchronize(self) -> None:
+        """Waits for the device."""
+        synchronize(self.device)
+
+
+Stream: TypeAlias = torch.cuda.Stream | Whole | None
+"""What an operation has to be waited for on a device; None on a CPU, which is done when the call returns."""
 
 
 class Scheduler(AbstractContextManager):
@@ -77,7 +93,7 @@ class Scheduler(AbstractContextManager):
 
     def _start(self) -> None:  # all at once: at the interpreter's exit, when operations may still enqueue, none can
         for device in self._queues.keys() - self._threads.keys():
-            stream = torch.cuda.Stream(device) if device.startswith("cuda") else None
+            stream = torch.cuda.Stream(device) if has_cuda(device) else Whole(device) if is_gpu(device) else None
             thread = threading.Thread(target=_work, args=(self._queues[device], stream), name=device, daemon=True)
             thread.start()
             self._threads[device] = thread
@@ -99,7 +115,7 @@ class Scheduler(AbstractContextManager):
         finally:
             op.count_down()
 
-    def _run(self, op: Operation, stream: torch.cuda.Stream | None) -> None:
+    def _run(self, op: Operation, stream: Stream) -> None:
         """Calls what ``op`` is, then lets its followers go. Not called: what is cancelled or reads a failure."""
         op.start = perf_counter()
         if op.number <= self._cancelled:
@@ -112,7 +128,8 @@ class Scheduler(AbstractContextManager):
                     if stream:
                         stream.synchronize()
             except BaseException as error:
-                op.error, self._failed[id(error)] = error, op
+                op.fail(error)
+                self._failed[id(error)] = op
         self._finish(op)
 
     def _finish(self, op: Operation) -> None:
@@ -147,7 +164,7 @@ class Scheduler(AbstractContextManager):
         if error:
             with suppress(Exception):  # raised before, or it takes no notes
                 error.add_note(self._failed.pop(id(error)).origin())
-            raise error
+            raise to_raise(error)
 
     def waitall(self) -> None:
         """Waits until nothing is unfinished; raises the earliest failure that no wait has raised yet."""
@@ -182,9 +199,9 @@ class Scheduler(AbstractContextManager):
             self.close()
 
 
-def _work(queue: SimpleQueue, stream: torch.cuda.Stream | None) -> None:
+def _work(queue: SimpleQueue, stream: Stream) -> None:
     """Runs what becomes ready on a device; on a GPU in a stream of its own, and until that is done."""
-    with torch.cuda.stream(stream):  # None changes nothing
+    with torch.cuda.stream(None if isinstance(stream, Whole) else stream):  # None changes nothing
         while op := queue.get():
             op.engine._run(op, stream)
             del op  # an idle thread keeps nothing alive

@@ -28,22 +28,26 @@ def guard(arg: Any) -> Any:
 class Compiled:
     """A function that is compiled anew for each kind of arguments that it meets, and then remembers.
 
-    ``programs`` has one function per kind. ``graph``, ``source`` and ``cpp`` (empty without fused loops) are those
-    of the last one that was compiled.
+    ``programs`` has per kind a function, and the tensors that it has at hand with what it takes for granted of
+    each: where that does not hold any more, it is compiled anew. ``graph``, ``source`` and ``cpp`` (empty without
+    fused loops) are those of the last one that was compiled.
     """
 
     def __init__(self, fn: Callable[..., Any], fused: bool = True) -> None:
         self.fn, self.fused = fn, fused
-        self.programs: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self.programs: dict[tuple[Any, ...], tuple[Callable[..., Any], list[Any]]] = {}
 
     def program(self, *args: Any) -> Callable[..., Any]:
         """Returns the program for arguments such as these, compiled at the first time."""
-        key = tuple(map(guard, args))
-        if key not in self.programs:
+        key = torch._C._is_any_autocast_enabled(), *map(guard, args)  # which tracing refuses
+        program, taken = self.programs.get(key, (None, []))
+        if program is None or any(guard(tensor) != granted for tensor, granted in taken):
             self.graph = optimize(trace(self.fn, *args), self.fused)
             self.source, self.cpp = self.graph.source(), cpp_source(self.graph)
-            self.programs[key] = load(self.source, **self.graph.constants, **link(self.graph))
-        return self.programs[key]
+            taken = [(tensor, guard(tensor)) for tensor in self.graph.constants.values()]
+            program = load(self.source, **self.graph.constants, **link(self.graph))
+            self.programs[key] = program, taken
+        return program
 
     def __call__(self, *args: Any) -> Any:
         return self.program(*args)(*(arg for arg in args if isinstance(arg, torch.Tensor)))
@@ -52,9 +56,10 @@ class Compiled:
 def compile(fn: Callable[..., Any], *example_args: Any, fused: bool = True) -> Compiled:
     """Returns ``fn`` compiled for tensors like ``example_args``, and, when it is called with others, for those too.
 
-    Only shapes, dtypes, devices and plain numbers are guarded: a number that ``fn`` takes from elsewhere stays
-    what it was. Raises `TraceError` for what cannot be traced, and `CompilerError` where fused loops are asked
-    for and no C++ compiler is found. The chapter *Compilers and interpreters* tells the story.
+    Guarded are numbers among the arguments, and shape, dtype and device of tensors, arguments or at hand as weights
+    are. What else ``fn`` takes from elsewhere stays what it was: the same number, the same tensor, with whatever
+    values. Raises `TraceError` for what cannot be traced, and `CompilerError` where fused loops are asked for and no
+    C++ compiler is found. The chapter *Compilers and interpreters* tells the story.
     """
     compiled = Compiled(fn, fused)
     compiled.program(*example_args)

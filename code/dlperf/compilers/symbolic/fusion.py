@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.autograd.forward_ad import unpack_dual
 
 from dlperf.compilers.symbolic.graph import OPERATIONS, Graph, Node
 from dlperf.native import CompilerError, build
@@ -78,7 +79,7 @@ extern "C" void {loop.op}(long n, int threads, {parameters}, {kind}* __restrict 
 
 def value(node: Node, kind: str, names: Mapping[str, str]) -> str:
     """Returns an operation as C++ writes it; numbers are rounded to ``kind`` once, as PyTorch rounds them."""
-    args = [names.get(arg, arg) if isinstance(arg, str) else f"{kind}({float(arg)})" for arg in node.args]
+    args = [names.get(arg, arg) if isinstance(arg, str) else f"{kind}({+arg!r})" for arg in node.args]
     rounds_twice = node.op == "div" and not isinstance(node.args[0], str)  # PyTorch divides a number in two steps
     return ("1 / {1} * {0}" if rounds_twice else CPP[node.op]).format(*args)
 
@@ -99,21 +100,29 @@ def link(graph: Graph) -> dict[str, Callable[..., torch.Tensor]]:
     except CompilerError:  # one without OpenMP
         file = build(source, *FLAGS)
     library = ctypes.CDLL(str(file))
-    return {node.op: caller(library[node.op]) for node in graph.nodes if node.body}
+    return {node.op: caller(library[node.op], node) for node in graph.nodes if node.body}
 
 
-def caller(function: Any) -> Callable[..., torch.Tensor]:
+def caller(function: Any, loop: Node) -> Callable[..., torch.Tensor]:
     """Returns a compiled loop as a function of tensors, which it checks, since C++ takes any address."""
+    kind = loop.dtype, loop.shape
 
     def run(*operands: torch.Tensor) -> torch.Tensor:
-        if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
+        if other := [operand for operand in operands if (operand.dtype, operand.shape) != kind]:
+            raise RuntimeError(f"a fused loop for {kind} was given {other[0].dtype, other[0].shape}: compile it anew")
+        if any(map(differentiated, operands)):
             raise RuntimeError("a fused loop has no derivative: call it under torch.no_grad(), or with fused=False")
         if any(operand.device.type != "cpu" for operand in operands):
             raise RuntimeError("a fused loop runs on the CPU: move the tensors there, or compile with fused=False")
-        operands = tuple(operand.contiguous() for operand in operands)
+        operands = tuple(operand.contiguous().resolve_neg() for operand in operands)  # as their memory says
         out = torch.empty_like(operands[0])
         addresses = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (*operands, out)]
         function(ctypes.c_long(out.numel()), torch.get_num_threads(), *addresses)
         return out
 
     return run
+
+
+def differentiated(tensor: torch.Tensor) -> bool:
+    """Returns whether PyTorch would take a derivative through the tensor, backward or forward."""
+    return (torch.is_grad_enabled() and tensor.requires_grad) or unpack_dual(tensor).tangent is not None

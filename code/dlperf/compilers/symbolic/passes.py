@@ -22,13 +22,14 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def share_common_subexpressions(graph: Graph) -> Graph:
-    """Returns the graph with each operation on the same arguments done once."""
+    """Returns the graph with each operation on the same arguments done once; outputs stay tensors of their own."""
     first: dict[str, str] = {}
     same: dict[str, str] = {}
     nodes = []
     for node in graph.nodes:
         node = replace(node, args=renamed(node.args, same))
-        same[node.name] = first.setdefault(node.expression, node.name)
+        known = first.setdefault(node.expression, node.name)
+        same[node.name] = node.name if node.name in graph.outputs else known
         if same[node.name] == node.name:
             nodes.append(node)
     return replace(graph, nodes=tuple(nodes), outputs=renamed(graph.outputs, same))
