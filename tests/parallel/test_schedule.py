@@ -80,7 +80,6 @@ def test_the_critical_path_is_the_longest_chain_in_whatever_order_the_tasks_stan
 
 @pytest.mark.parametrize("use", [schedule.critical_path, lambda tasks: schedule.list_schedule(tasks, 2)])
 @given(tasks=graphs(), back=st.tuples(st.integers(0, 11), st.integers(0, 11)))
-@settings(deadline=None)
 def test_a_circle_is_named(use: Callable, tasks: Graph, back: tuple[int, int]) -> None:
     """Any arrow may be added, also one back; the oracle says whether there is a circle."""
     number, other = (i % len(tasks) for i in back)
