@@ -9,7 +9,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``records``     what was measured, here and on named machines
 ``keys``        what outputs are stored under, each key once
 ``recording``   keeping an execution as a named machine's
-``kit``         what executes the chapters on a bare machine; ``kit_run`` is its script
+``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
 ``claims``      sentences as predicates over records
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
