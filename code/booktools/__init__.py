@@ -7,8 +7,9 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``notebook``    pages as notebooks; what an execution depends on
 ``execute``     executing what is stale, with progress and limits
 ``records``     what was measured, here and on named machines
+``keys``        what outputs are stored under, each key once
 ``recording``   keeping an execution as a named machine's
-``kit``         what executes the chapters on a bare machine; ``kit_run`` is its script
+``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
 ``claims``      sentences as predicates over records
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
@@ -20,7 +21,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``site``        one build for all languages, published whole or not at all
 ``look``        the theme: templates, style sheet, scripts
 ``parity``      the languages say the same
-``lint``        no naked number
+``lint``        what is wrong with numbers and with the typography of Chinese
+``numbers``     no naked number
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A kit for a machine with no network, no Jupyter and another PyTorch: what it lacks, the chapters, and one script.
 
-``kit/run.py`` is `booktools.kit_run`; ``kit/pages`` the notebooks to execute, ``kit/code`` the book's package,
+``kit/run.py`` calls `booktools.kit_run`; ``kit/pages`` the notebooks to execute, ``kit/code`` the book's package,
 ``kit/wheels`` what that machine's Python may lack. What comes back, `booktools.recording` takes in.
 """
 
@@ -39,6 +39,20 @@ GLIBC = range(28, 4, -1)
 """The minor versions of glibc 2 for which a wheel may be made; PyTorch itself needs 2.28."""
 
 
+RUN = '''"""Executes the book's chapters on this machine, in pieces: python3 run.py --help."""
+
+import sys
+from pathlib import Path
+
+KIT = Path(__file__).resolve().parent
+sys.path.insert(0, str(KIT / "code"))
+
+from booktools.kit_run import main
+
+sys.exit(main(KIT))
+'''
+
+
 def make_kit(book: Book, python: str = "3.12", have: Path | None = None, *, wheels: bool = True) -> Path:
     """Writes the folder ``kit`` for a Python, and returns it; ``kit/done`` stays as it is.
 
@@ -54,8 +68,11 @@ def make_kit(book: Book, python: str = "3.12", have: Path | None = None, *, whee
         pages = [_page(book, page, part / "pages", python) for page in pages_with_cells(book)]
         manifest = {"python": python, "cell_seconds": book.timeout, "pages": pages}
         (part / "kit.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        shutil.copy(Path(__file__).with_name("kit_run.py"), part / "run.py")
+        (part / "run.py").write_text(RUN, encoding="utf-8")
         shutil.copytree(DLPERF, part / "code" / "dlperf", ignore=shutil.ignore_patterns("__pycache__"))
+        (part / "code" / "booktools").mkdir()
+        for name in ("__init__", "kit_run", "kit_piece"):
+            shutil.copy(Path(__file__).with_name(f"{name}.py"), part / "code" / "booktools")
         (part / "wheels").mkdir()
         if wheels:
             imported = set().union(*(page["imports"] for page in pages))

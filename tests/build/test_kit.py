@@ -195,6 +195,31 @@ def test_after_a_cell_that_raised_the_others_are_executed(tiny: Book) -> None:
     assert run(tiny, "--only", "broken").returncode == 0
 
 
+def test_a_cell_whose_error_the_kernel_cannot_show_has_failed(tiny: Book) -> None:
+    add_page(tiny, "silent", "get_ipython().showtraceback = lambda *_, **__: None", "1 / 0")
+    make_kit(tiny, HERE, wheels=False)
+    done = run(tiny, "--only", "silent")
+    assert "silent.md:17: cell 2 of 2: ZeroDivisionError: division by zero" in done.stdout
+    assert kept(tiny, "silent")["state"] == "failed"
+
+
+def test_what_a_kit_brings_stays_importable_in_its_kernel(tiny: Book) -> None:
+    add_page(tiny, "brought", "import strange_beast\nassert strange_beast.here")
+    kit = make_kit(tiny, HERE, wheels=False)
+    wheel(kit, "strange_beast-1.0-py3-none-any")
+    done = run(tiny, "--only", "brought")
+    assert "from the kit: strange_beast" in done.stdout
+    assert done.returncode == 0, done.stdout
+
+
+def wheel(kit: Path, name: str) -> None:
+    """Adds a wheel to a kit, of a package that says that it is here."""
+    module = name.partition("-")[0]
+    with zipfile.ZipFile(kit / "wheels" / f"{name}.whl", "w") as archive:
+        archive.writestr(f"{module}/__init__.py", "here = True\n")
+        archive.writestr(f"{module}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+
+
 def test_a_chapter_longer_than_a_piece_is_told_kindly(tiny: Book) -> None:
     add_page(tiny, "slow", "import time\ntime.sleep(600)")
     make_kit(tiny, HERE, wheels=False)
@@ -262,10 +287,7 @@ def test_only_what_the_machine_lacks_is_unpacked(tmp_path: Path, monkeypatch: py
     kit, site = tmp_path / "kit", tmp_path / "site"
     (kit / "wheels").mkdir(parents=True)
     for name in ("nbformat-99.0-py3-none-any", "strange_beast-1.0-py3-none-any"):
-        module = name.partition("-")[0]
-        with zipfile.ZipFile(kit / "wheels" / f"{name}.whl", "w") as wheel:
-            wheel.writestr(f"{module}/__init__.py", "here = True\n")
-            wheel.writestr(f"{module}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        wheel(kit, name)
     monkeypatch.setattr(sys, "path", [*sys.path])
     for name in ("JUPYTER_PATH", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, "elsewhere")
