@@ -131,9 +131,9 @@ from dlperf.parallel import overlap
 work = overlap.Product(rows=64, inner=4, columns=32, chunks=4)
 copy = torch.Tensor.copy_
 torch.Tensor.copy_ = lambda *given, **named: (copy(*given, **named), busy() if named else None)[0]
-for how in overlap.WAYS:
+for how in overlap.Way:
     trial = overlap.to_host("cuda:0", work, how)
-    if how == "in turn":
+    if how is overlap.Way.IN_TURN:
         begins = [begin for begin, _ in trial.computed]
         assert all(begin >= arrived for begin, arrived in zip(begins[1:], trial.arrived)), trial
 """,
@@ -147,12 +147,14 @@ accelerator.launch(torch.device("cuda"), 5)
 UNSEEN = {
     "measuring/timeline: synchronize(device)": "the profiler's kernels are made up",
     "asynchrony/streams: torch.cuda.synchronize()": "the first waits until kernels are loaded: there are none to load",
+    "asynchrony/engine/arrays: synchronize(gpu)": "it is for GPUs that are not CUDA's, and those are not simulated",
+    "asynchrony/engine/scheduler: synchronize(self.device)": "the same",
     "compilers/cuda_graphs: torch.cuda.current_stream().wait_stream(side)": "torch.cuda.graph waits for the device",
     "compilers/cuda_graphs: synchronize(device)": "the first waits for what a real GPU's first call loads",
     "compilers/dispatch: synchronize(device)": "what is timed only asks, and a queue is never full here",
     "parallel/compute_and_copy: torch.cuda.synchronize(self.right.device)": "the run before has waited at its end",
     "parallel/compute_and_copy: torch.cuda.synchronize(device)": "at the start, the run before has waited at its end",
     "parallel/overlap: torch.cuda.synchronize()": "at the start, the first transfer has been waited for",
-    "hardware/accelerator: torch.cuda.synchronize(device)": "times mean nothing: the clock waits in any case",
+    "hardware/accelerator: synchronize(device)": "times mean nothing: the clock waits in any case",
 }
 """Waits that are not missed, or not all that read so, and why."""

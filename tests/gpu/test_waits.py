@@ -25,3 +25,8 @@ def test_a_deleted_wait_is_missed(run: Run, key: str) -> None:
     seen = [run(START + DRILLS[wait.file], (wait.file, wait.number)) for wait in ALL[key]]
     print(key, [said.strip().splitlines()[-1] if said else "not missed" for said in seen])
     assert all(seen) == (key not in UNSEEN)
+
+
+def test_what_is_said_not_to_be_missed_exists() -> None:
+    assert UNSEEN.keys() <= ALL.keys()
+    assert all(wait.file in DRILLS for some in ALL.values() for wait in some)
