@@ -51,8 +51,8 @@ record: $(READY) ## keep an execution as records/name: make record MACHINE=name;
 kit: $(READY) ## pack what executes the chapters on a machine without a network; HAVE=file names what it has
 	@$(BIN)/python -m booktools kit --python "$(PYTHON_VERSION)" $(if $(HAVE),--have "$(HAVE)")
 
-bench-build: $(READY) ## measure how long the book takes to build
-	@$(BIN)/python -m booktools bench
+bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=revision measures that one too
+	@$(BIN)/python -m booktools bench --against "$(AGAINST)"
 
 clean: ## remove what was built and executed; the environment stays
 	rm -rf _build build notebooks

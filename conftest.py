@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from tqdm import tqdm
 
 from booktools.book import Book, BookError
-from booktools.execute import clock, expected_seconds, pages_with_cells, prepare
+from booktools.executions import expected_seconds
+from booktools.page import pages_with_cells
+from booktools.prepare import prepare
 from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)
@@ -35,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if runs_notebooks(config):
         for number, item in enumerate(items, 1):
             seconds = expected_seconds(BOOK, item.path.stem)
-            about = f" (about {clock(seconds)})" if seconds else ""
+            about = f" (about {tqdm.format_interval(seconds)})" if seconds else ""
             config.get_terminal_writer().line(f"to execute: [{number}/{len(items)}] {item.path.name}{about}")
 
 

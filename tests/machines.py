@@ -12,10 +12,9 @@ import nbformat
 
 from booktools.book import Book
 from booktools.claims import all_claims
-from booktools.execute import pages_with_cells
 from booktools.keys import stored
-from booktools.notebook import KEY, code_cells
-from booktools.records import glue
+from booktools.notebook import KEY, code_cells, glue
+from booktools.page import pages_with_cells
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle
 

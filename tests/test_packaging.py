@@ -10,7 +10,7 @@ import tomllib
 
 import pytest
 
-from booktools.notebook import DLPERF, reached
+from booktools.fingerprint import DLPERF, reached
 from dlperf.environment import lacking
 from tests.conftest import ROOT
 

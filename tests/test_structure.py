@@ -8,11 +8,12 @@ import re
 import pytest
 
 from booktools.book import Book
-from booktools.notebook import DLPERF, code_cells, imported, reached, read_page
+from booktools.fingerprint import DLPERF, imported, reached
+from booktools.notebook import code_cells, read_page
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}
-SPINE |= {"native", "workers", "network", "records", "plot"}
+SPINE |= {"native", "workers", "network", "records", "plot", "palette"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}

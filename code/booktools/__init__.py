@@ -32,9 +32,15 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Registers the extension with Sphinx."""
-    from booktools import display, environments, look, quantities, render, samples, search, site, verdicts
+    """Registers the extension with Sphinx; in a process that builds no edition yet, builds all and ends it."""
+    from booktools import edition
 
-    for part in (site, look, render, display, quantities, verdicts, environments, samples, search):
+    if not edition.is_begun():
+        from booktools.build import take_over
+
+        take_over(app)
+    from booktools import assets, display, environments, look, quantities, render, samples, search, site, verdicts
+
+    for part in (site, look, render, display, quantities, verdicts, environments, samples, search, assets):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

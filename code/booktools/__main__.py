@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -23,11 +24,15 @@ def main() -> int:
     kit.add_argument("--no-wheels", action="store_true", help="pack no wheels: all is installed there")
     shown = commands.add_parser("serve", help="build, show, and build again on every save")
     shown.add_argument("--port", type=int, default=8000)
-    commands.add_parser("bench", help="measure how long the book takes to build")
-    language = commands.add_parser("build-language", help="build one further language (the build calls this itself)")
+    measured = commands.add_parser("bench", help="measure how long the book takes to build")
+    measured.add_argument("--against", default="", help="a revision to measure too, in turn")
+    whole = commands.add_parser("build", help="build the site in every language")
+    language = commands.add_parser("build-language", help="build one language (the build calls this itself)")
     language.add_argument("code")
-    language.add_argument("--all", action="store_true")
-    language.add_argument("--quiet", action="store_true")
+    language.add_argument("mark")
+    for each in (whole, language):
+        each.add_argument("--all", action="store_true", help="forget what was built before")
+        each.add_argument("--quiet", action="store_true", help="say only what is wrong")
     options = parser.parse_args()
     try:
         return run(options)
@@ -39,19 +44,24 @@ def main() -> int:
 def run(options: argparse.Namespace) -> int:
     """Runs the command that the options name; imports only what it needs."""
     book = Book.find()
+    name = os.environ.get("MACHINE") or "this"
+    if options.command == "build":
+        from booktools.build import build
+
+        return build(book, name, options.all, options.quiet)
     if options.command == "build-language":
         from booktools.site import build_language
 
-        return build_language(book, options.code, options.all, options.quiet)
+        return build_language(book, options.code, name, options.mark, options.all, options.quiet)
     if options.command == "check":
-        from booktools.site import check
+        from booktools.check import check
 
         check(book)
         return 0
     if options.command == "bench":
         from booktools.bench import bench
 
-        bench(book)
+        bench(book, options.against)
         return 0
     if options.command == "record":
         from booktools.recording import record_machine, take_in

@@ -1,80 +1,156 @@
-"""What building costs: cold, again, and after one word; and whether a page asks another host for anything.
+"""What building costs, on a copy of the book with eight chapters whose executions are at hand.
 
-Works on a copy of the book, so that nothing of yours is touched. ``make bench-build`` runs it.
+Nothing of yours is touched, and nothing is executed: the copy's executions are those recorded on the
+first machine, marked as this one's. Three chapters stand in it twice, the second time under another
+name. ``make bench-build`` runs it; ``AGAINST=revision`` measures that revision's build too, in turn.
 """
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import os
+import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from booktools.book import Book, BookError
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 
-REPEATS = 3
+REPEATS = 5
+TWICE = ("measuring", "parallel", "hardware")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+PREPARE = """
+import nbformat, pathlib, sys
+from booktools.book import Book
+try:
+    from booktools.page import pages_with_cells
+    from booktools.prepare import prepare
+except ImportError:  # a revision before these modules
+    from booktools.execute import pages_with_cells, prepare
+book = Book(pathlib.Path.cwd())
+for page in pages_with_cells(book):
+    path, _ = prepare(book, page)
+    record = sorted(book.records.glob(f"*/{page}.ipynb"))[0]
+    notebook, recorded = nbformat.read(path, 4), nbformat.read(record, 4)
+    cells, done = ([c for c in each.cells if c.cell_type == "code"] for each in (notebook, recorded))
+    if len(cells) != len(done):
+        sys.exit(f"{record}: has other cells than its page has now; record it anew with make record")
+    for cell, twin in zip(cells, done):
+        cell.outputs, cell.execution_count = twin.outputs, twin.execution_count
+    notebook.metadata["language_info"] = recorded.metadata["language_info"]
+    recorded.metadata["dlperf"]["fingerprint"] = notebook.metadata["dlperf"]["fingerprint"]
+    nbformat.write(notebook, path)
+    nbformat.write(recorded, record)
+"""
+"""Gives the copy's pages their executions, in the code of the revision that is measured."""
 
 
-def bench(book: Book) -> None:
-    """Measures and prints every figure, each the median of `REPEATS`, the sides of a ratio in turn."""
-    with tempfile.TemporaryDirectory() as folder:
-        both, english = (_copy(book, Path(folder) / name) for name in ("both", "english"))
-        _keep_first_language(english)
-        times: dict[str, list[float]] = {}
-        words = itertools.count()
-        for _ in range(REPEATS):
-            for name, copy in (("cold, English alone", english), ("cold, both languages", both)):
-                for built in ("_build", "notebooks"):
-                    shutil.rmtree(copy.root / built, ignore_errors=True)
-                times.setdefault(name, []).append(_timed(copy, "build"))
-        for _ in range(REPEATS):
-            times.setdefault("again, nothing changed", []).append(_timed(both, "build"))
-            page = both.page(both.languages[0].code, both.pages[1])
-            page.write_text(page.read_text(encoding="utf-8") + f"\nword{next(words)}\n", encoding="utf-8")
-            twin = both.page(both.languages[1].code, both.pages[1])
-            twin.write_text(twin.read_text(encoding="utf-8") + "\n词\n", encoding="utf-8")
-            times.setdefault("again, one word changed", []).append(_timed(both, "build"))
-            times.setdefault("parity and lints", []).append(_timed(both, "check"))
-        found = {name: Measurement(tuple(values), "s", name, 1, environment()) for name, values in times.items()}
-        for name, measurement in found.items():
-            print(f"{name}: {measurement.summary()}")
-        print(f"both languages over English alone: {found['cold, both languages'] / found['cold, English alone']:.3f}")
-        print(f"requests to another host: {foreign_requests(both.build / 'html')}")
+@dataclass(frozen=True)
+class Side:
+    """A copy of the book, built by the code of one revision."""
+
+    name: str
+    book: Book
+    code: Path
+
+    def run(self, *command: str) -> None:
+        """Runs a command in the copy; BookError with its last words where it fails."""
+        environment_ = {**os.environ, "MACHINE": "", "PYTHONPATH": str(self.code)}
+        done = subprocess.run(command, cwd=self.book.root, capture_output=True, text=True, env=environment_)
+        if done.returncode:
+            said = (done.stdout + done.stderr)[-3000:]
+            raise BookError(f"{self.name}: {' '.join(command)[:80]} failed:\n{said}")
+
+    def build(self) -> None:
+        """Builds the copy as a reader does."""
+        self.run(str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-q")
+
+    def append(self, language: str, text: str) -> None:
+        """Adds a paragraph to a chapter, for which another may stand already."""
+        path = self.book.page(language, "async")
+        source = re.sub(r"\n\n% bench\n.*\Z", "", path.read_text(encoding="utf-8").rstrip(), flags=re.S)
+        path.write_text(f"{source}\n\n% bench\n{text}\n", encoding="utf-8")
 
 
-def _copy(book: Book, target: Path) -> Book:
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=book.root, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, files.split("\0")):
-        if (book.root / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(book.root / name, target / name)
-    return Book(target)
+def bench(book: Book, against: str = "") -> None:
+    """Prints wall and CPU time of each kind of build, each the median of `REPEATS`, the sides in turn."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as worktrees:
+        sides = [_side("this revision", book.root, Path(folder) / "this")]
+        if against:
+            tree = Path(folder) / "tree"
+            _git(book.root, "worktree", "add", "--detach", str(tree), against)
+            worktrees.callback(_git, book.root, "worktree", "remove", "--force", str(tree))
+            sides.append(_side(against, tree, Path(folder) / "against"))
+        times: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for number in range(REPEATS):
+            for side in sides:
+                for name, prepare in _builds(side, number):
+                    prepare()
+                    times.setdefault((name, side.name), []).append(_timed(side.build))
+        for (name, side_name), pairs in times.items():
+            wall, cpu = (Measurement(tuple(values), "s", name, 1, environment()) for values in zip(*pairs, strict=True))
+            print(f"{name}, {side_name}: {wall.summary()}; CPU {cpu.summary()}")
+        print(f"requests to another host: {foreign_requests(sides[0].book.build / 'html')}")
 
 
-def _keep_first_language(book: Book) -> None:
-    path = book.root / "_config.yml"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    entries = [line for line in lines if line.strip().startswith("- { code:")]
-    path.write_text("".join(line for line in lines if line not in entries[1:]), encoding="utf-8")
-    book.__dict__.pop("config", None)
+def _builds(side: Side, number: int) -> list[tuple[str, Callable[[], None]]]:
+    """Returns what is measured, and what is done before each: the first build of a copy is a cold one."""
+
+    def both() -> None:
+        side.append("en", f"Word {'abcdefgh'[number]} is new.")
+        side.append("zh", f"新词之{'甲乙丙丁戊己庚辛'[number]}。")
+
+    return [
+        ("nothing built yet", lambda: shutil.rmtree(side.book.build, ignore_errors=True)),
+        ("nothing changed", lambda: None),
+        ("a word changed in both languages", both),
+        ("a word changed in Chinese", lambda: side.append("zh", f"又一词之{'甲乙丙丁戊己庚辛'[number]}。")),
+    ]
 
 
-def _timed(book: Book, what: str) -> float:
-    tool = str(Path(sys.executable).with_name("jupyter-book"))
-    command = [tool, "build", ".", "-q"] if what == "build" else [sys.executable, "-m", "booktools", "check"]
-    start = time.perf_counter()
-    done = subprocess.run(command, cwd=book.root, capture_output=True, text=True, env={**os.environ, "MACHINE": ""})
-    if done.returncode:
-        raise BookError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return time.perf_counter() - start
+def _timed(build: Callable[[], None]) -> tuple[float, float]:
+    """Returns the wall and the CPU time of a build with all its processes, in seconds."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    build()
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def _side(name: str, tree: Path, target: Path) -> Side:
+    """Returns a copy of the book in ``tree`` with eight chapters, ready to be built."""
+    for name_ in filter(None, _git(tree, "ls-files", "-z").split("\0")):
+        if (tree / name_).is_file() and not name_.startswith("tests/"):
+            (target / name_).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(tree / name_, target / name_)
+    for chapter in TWICE:
+        for path in [*target.glob(f"chapters/*/{chapter}.md"), *target.glob(f"records/*/{chapter}.ipynb"),
+                     target / f"chapters/claims/{chapter}.py"]:  # fmt: skip
+            twin = path.with_name(f"{chapter}twin{path.suffix}")
+            twin.write_text(_renamed(path.read_text(encoding="utf-8"), chapter), encoding="utf-8")
+    toc = target / "_toc.yml"
+    more = "".join(f"  - file: {chapter}twin\n" for chapter in TWICE)
+    toc.write_text(toc.read_text(encoding="utf-8").replace("  - file: machines\n", more + "  - file: machines\n"))
+    side = Side(name, Book(target), tree / "code")
+    side.run(sys.executable, "-c", PREPARE)
+    return side
+
+
+def _renamed(text: str, chapter: str) -> str:
+    """Returns a chapter's text with its labels and keys under its twin's name; paths and modules stay."""
+    return re.sub(rf"(?<![\w./]){chapter}(?=[.-][a-z])|(?<=\(){chapter}(?=\)=)", f"{chapter}twin", text)
 
 
 def foreign_requests(site: Path) -> int:

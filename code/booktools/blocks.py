@@ -7,15 +7,15 @@ counts as blocks of their own.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from myst_parser.parsers.mdit import create_md_parser
-
-from booktools.notebook import SYNTAX
+if TYPE_CHECKING:  # Loaded when a page is parsed, which a build may never need.
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from myst_parser.config.main import MdParserConfig
 
 VERBATIM = frozenset(
     [
@@ -54,7 +54,6 @@ TITLED = frozenset(["exercise", "card", "grid-item-card", "exercise-start"])
 """Of those, the ones whose argument is a title after all."""
 PROSE_OPTIONS = frozenset({"alt", "caption"})
 
-_PARSER = create_md_parser(dataclasses.replace(SYNTAX, disable_syntax=["inline"]), RendererHTML)
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
 _OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")
 
@@ -73,15 +72,30 @@ class Block:
     shown: str = ""
 
 
-def blocks(path: Path) -> list[Block]:
+def syntax() -> MdParserConfig:
+    """Returns the extensions of Markdown that pages use."""
+    from myst_parser.config.main import MdParserConfig
+
+    return MdParserConfig(enable_extensions={"colon_fence", "dollarmath", "deflist", "attrs_inline"})
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    from markdown_it.renderer import RendererHTML
+    from myst_parser.parsers.mdit import create_md_parser
+
+    return create_md_parser(dataclasses.replace(syntax(), disable_syntax=["inline"]), RendererHTML)
+
+
+def blocks(text: str) -> list[Block]:
     """Returns the blocks of a page in order."""
-    return _blocks(path.read_text(encoding="utf-8"), 0)
+    return _blocks(text, 0)
 
 
 def _blocks(text: str, offset: int) -> list[Block]:
     found: list[Block] = []
     kinds: list[str] = []
-    for token in _PARSER.parse(text):
+    for token in _parser().parse(text):
         line = offset + (token.map[0] if token.map else 0) + 1
         if token.type in ("fence", "colon_fence"):
             found += _fence(token, line)

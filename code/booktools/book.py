@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from sphinx_external_toc.api import SiteMap
 
 
 class BookError(Exception):
@@ -55,25 +59,22 @@ class Book:
         """Returns the edition that Sphinx builds under this name."""
         return next(x for x in self.languages if x.sphinx == (sphinx_name or "en"))
 
+    def edition(self, code: str) -> Language:
+        """Returns the edition in the folder ``code``."""
+        return next(x for x in self.languages if x.code == code)
+
     @functools.cached_property
     def pages(self) -> list[str]:
         """The names of all pages in reading order, as `_toc.yml` lists them; without language or suffix."""
-        toc = _load_yaml(self.root / "_toc.yml")
-        found: list[str] = []
+        from sphinx_external_toc.parsing import MalformedError, parse_toc_yaml
 
-        def walk(node: Any) -> None:
-            if isinstance(node, dict):
-                for key, value in node.items():
-                    if key in ("root", "file"):
-                        found.append(str(value).removesuffix(".md"))
-                    else:
-                        walk(value)
-            elif isinstance(node, list):
-                for item in node:
-                    walk(item)
-
-        walk(toc)
-        return found
+        path = self.root / "_toc.yml"
+        try:
+            return list(_in_order(parse_toc_yaml(path)))
+        except FileNotFoundError:
+            raise BookError(f"{path}: the book needs this file") from None
+        except (MalformedError, yaml.YAMLError) as error:
+            raise BookError(f"{path}: not a table of contents: {error}") from None
 
     def page(self, language: str, name: str) -> Path:
         """Returns the source of a page."""
@@ -100,6 +101,11 @@ class Book:
         return self.root / "_build"
 
     @property
+    def kept(self) -> Path:
+        """What is kept between runs, each under a hash of what it was made of."""
+        return self.build / "kept"
+
+    @property
     def timeout(self) -> int:
         """Seconds that one cell may run."""
         return int(self.config.get("execute", {}).get("timeout", 300))
@@ -107,6 +113,15 @@ class Book:
     def relative(self, path: Path) -> str:
         """Returns ``path`` as a message names it."""
         return os.path.relpath(path, self.root)
+
+
+def _in_order(site: SiteMap) -> Iterator[str]:
+    """Yields the pages of a table of contents, each before those below it."""
+    waiting = [site.root.docname]
+    while waiting:
+        name = waiting.pop()
+        yield str(name).removesuffix(".md")
+        waiting += reversed(site[name].child_files())
 
 
 def _load_yaml(path: Path) -> dict[str, Any]:

@@ -14,8 +14,6 @@ import tokenize
 import unicodedata
 from pathlib import Path
 
-from babel.messages.pofile import read_po
-
 from booktools.book import BookError
 
 NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
@@ -83,13 +81,19 @@ def template(text: str) -> tuple[str, list[str]]:
 
 
 class Catalogue:
-    """One language's translations, read from a gettext file; collects what it lacks in ``missing``."""
+    """One language's translations, read from a gettext file; collects what it lacks in ``missing``.
+
+    ``seen`` holds every string that it was asked for since it was last cleared, with what it answered.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.entries: dict[str, str] = {}
         self.missing: dict[str, None] = {}
+        self.seen: dict[str, str | None] = {}
         if path is not None:
+            from babel.messages.pofile import read_po
+
             try:
                 with path.open("rb") as file:
                     self.entries = {
@@ -107,7 +111,7 @@ class Catalogue:
             return text
         key, numbers = template(stripped)
         key = re.sub(r"\s+", " ", key)
-        found = self.entries.get(key)
+        found = self.seen[key] = self.entries.get(key)
         if found is None:
             if has_words(stripped):
                 self.missing[key] = None

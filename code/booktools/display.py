@@ -10,9 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
-from booktools import site
+from booktools.edition import current
 from booktools.records import HERE, Machine
-from booktools.render import page_catalogue
 from dlperf.measurement import WIDE_SPREAD, Measurement, format_quantity
 
 Cell = str | Sequence[nodes.Node]
@@ -64,11 +63,11 @@ class Recording:
     @property
     def machines(self) -> list[Machine]:
         """Every machine of this edition; the one that builds, or whose edition this is, comes first."""
-        return site.state(self.env.app).machines
+        return current().machines
 
     def say(self, text: str) -> str:
         """Returns a string of the book's own in the page's language."""
-        return page_catalogue(self.config).translate(text)
+        return current().catalogue.translate(text)
 
     def sign(self, sign: str) -> str:
         """Returns a sign as the page's language sets it: full-width ones bring their own space."""

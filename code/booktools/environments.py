@@ -9,10 +9,10 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from booktools import site
 from booktools.display import Cell, Recording, identifier, table
+from booktools.edition import current
 from booktools.records import HERE, Machine, page_of
-from booktools.render import page_catalogue, report_missing
+from booktools.render import report_missing
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +42,10 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
         stale: list[Cell] = [self.say("changed since")]
-        stale += [self.changes(self.changed(m)) or "–" for m in self.machines]
+        stale += [self.changes(m.changed()) or "–" for m in self.machines]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, [*rows, libraries, stale], "dl-environments")
-        report_missing(page_catalogue(self.config), self.get_location())
+        report_missing(self.get_location())
         return [box]
 
     def value(self, machine: Machine, key: str) -> Cell:
@@ -59,10 +59,6 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             return f"{value / 2**30:.1f} GiB"
         return [identifier(", ".join(value) if isinstance(value, list) else value)]
 
-    def changed(self, machine: Machine) -> list[str]:
-        """Returns what has changed since this machine was recorded."""
-        return sorted({name for done in machine.executions.values() for name in done.stale})
-
 
 class MachineRole(SphinxRole, Recording):
     """``{machine}`this` ``: the machine whose numbers the page shows, or a recorded one, in words.
@@ -71,8 +67,7 @@ class MachineRole(SphinxRole, Recording):
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        current = site.state(self.env.app)
-        shown = current.lenders.get(self.text, current.edition)
+        shown = current().lenders.get(self.text, current().name)
         wanted = shown if self.text == HERE or page_of(self.text) == self.env.docname else self.text
         machine = next((m for m in self.machines if m.name == wanted), None)
         if machine is None:
@@ -82,7 +77,7 @@ class MachineRole(SphinxRole, Recording):
             )
             return [], []
         words = self.machine_words(machine)
-        report_missing(page_catalogue(self.config), self.get_location())
+        report_missing(self.get_location())
         return [nodes.inline("", "", *words, classes=["dl-machine"])], []
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from booktools.book import Book, BookError
-from booktools.notebook import cell_lines, code_cells, read_page
+from booktools.notebook import code_cells, stored
+from booktools.page import source
 
-
-def stored(output: NotebookNode) -> str:
-    """Returns the key under which an output is stored, or an empty string if it is not."""
-    return output.get("metadata", {}).get("scrapbook", {}).get("name", "")
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 
 def check_keys(book: Book, page: str, executed: NotebookNode, path: Path) -> None:
@@ -20,28 +18,34 @@ def check_keys(book: Book, page: str, executed: NotebookNode, path: Path) -> Non
 
     Else the later value would stand for both: in prose, in tables and in claims.
     """
+    for key, first, second in twice(executed):
+        places = _places(book, page, executed)
+        raise BookError(
+            f"{places[second]}: records {key!r}, which {places[first]} has recorded already "
+            f"({book.relative(path)}); a key stands for one value: give each a name of its own"
+        )
+
+
+def twice(executed: NotebookNode) -> list[tuple[str, int, int]]:
+    """Returns every key that an execution recorded twice, with the numbers of both cells, counted from 0."""
     seen: dict[str, int] = {}
+    found = []
     for number, cell in enumerate(code_cells(executed)):
         for key in filter(None, map(stored, cell.outputs)):
             if key in seen:
-                places = _places(book, page, executed)
-                raise BookError(
-                    f"{places[number]}: records {key!r}, which {places[seen[key]]} has recorded already "
-                    f"({book.relative(path)}); a key stands for one value: give each a name of its own"
-                )
+                found.append((key, seen[key], number))
             seen[key] = number
+    return found
 
 
 def _places(book: Book, page: str, executed: NotebookNode) -> list[str]:
     """Returns where each cell that was executed stands in the page as it is now, as messages name it."""
-    path = book.page(book.languages[0].code, page)
-    source, now = book.relative(path), read_page(path)
+    now = source(book, page)
+    name = book.relative(now.path)
     lines: dict[str, list[int]] = {}
-    for cell, line in zip(code_cells(now), cell_lines(now), strict=True):
-        lines.setdefault(cell.source, []).append(line)
+    for cell in now.cells:
+        lines.setdefault(cell.source, []).append(cell.line)
     return [
-        f"{source}:{lines[cell.source].pop(0)}"
-        if lines.get(cell.source)
-        else f"{source} (cell {number}, since changed)"
+        f"{name}:{lines[cell.source].pop(0)}" if lines.get(cell.source) else f"{name} (cell {number}, since changed)"
         for number, cell in enumerate(code_cells(executed), 1)
     ]

@@ -22,8 +22,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from booktools.book import Book, BookError
-from booktools.execute import expected_seconds, pages_with_cells
-from booktools.notebook import DLPERF, KEY, fingerprint, read_page
+from booktools.executions import expected_seconds
+from booktools.fingerprint import DLPERF, fingerprint
+from booktools.notebook import KEY
+from booktools.page import pages_with_cells, source
 
 KERNEL = ("nbclient", "ipykernel")
 """What executes a notebook."""
@@ -89,12 +91,8 @@ def _page(book: Book, page: str, folder: Path, python: str) -> dict[str, Any]:
 
     ``imports`` names the distributions that it imports, ``needs`` those and what they need; PyTorch is there anyhow.
     """
-    source = book.page(book.languages[0].code, page)
-    notebook = read_page(source)
-    try:
-        mark = fingerprint(book, notebook)
-    except BookError as error:
-        raise BookError(f"{book.relative(source)}: {error}") from None
+    current = source(book, page)
+    mark, notebook = fingerprint(book, current), current.notebook()
     notebook.metadata[KEY] = {"fingerprint": mark}
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / f"{page}.ipynb")

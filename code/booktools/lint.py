@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
-from booktools.blocks import CODE, ROLE, Block, blocks
+from booktools.blocks import CODE, ROLE, Block
 from booktools.book import Book
+from booktools.kept import digest, kept
 from booktools.numbers import naked_numbers
+from booktools.page import Page, page_at
 
 REMEDY = "; glue it from a measurement, cite its source, or mark it {given} if it was chosen"
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff]"
@@ -32,15 +35,22 @@ def problems(book: Book) -> list[str]:
     """Returns every naked number, and what is wrong with the typography of Chinese, as messages."""
     found = []
     for language in book.languages:
-        for page in book.pages:
-            path = book.page(language.code, page)
-            for block in blocks(path) if path.is_file() else []:  # A missing page is parity's to report.
-                where = f"{book.relative(path)}:{block.line}"
-                found += [
-                    f"{where}: naked number {text!r}{REMEDY}\n    {_short(block)}" for text in naked_numbers(block)
-                ]
-                if language.code == "zh":
-                    found += [f"{where}: {text!r}: {why}" for text, why in chinese_problems(block)]
+        for name in book.pages:
+            path = book.page(language.code, name)
+            if path.is_file():  # A missing page is parity's to report.
+                page = page_at(book, path)
+                chinese = language.code == "zh"
+                found += kept(book.kept, f"lint-{page.name}", digest(page.text), partial(_problems, page, chinese))
+    return [f"chapters/{problem}" for problem in found]
+
+
+def _problems(page: Page, chinese: bool) -> list[str]:
+    found = []
+    for block in page.blocks:
+        where = f"{page.name}.md:{block.line}"
+        found += [f"{where}: naked number {text!r}{REMEDY}\n    {_short(block)}" for text in naked_numbers(block)]
+        if chinese:
+            found += [f"{where}: {text!r}: {why}" for text, why in chinese_problems(block)]
     return found
 
 

@@ -7,56 +7,30 @@ edition's language, and one that is missing there fails the build like a label's
 
 from __future__ import annotations
 
+import contextlib
 import gettext
-import importlib.util
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx import locale
-from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.environment.adapters.toctree import TocTree
 from sphinx.transforms import SphinxTransform
 from sphinx_exercise.nodes import solution_node
 
-from booktools.book import Book, BookError, Language
-from booktools.catalogue import Catalogue, catalogue
-from booktools.render import page_catalogue, report_missing
+from booktools.book import Book, Language
+from booktools.edition import current, doctrees_of, labels_of
+from booktools.render import report_missing
 
 THEME = Path(__file__).resolve().parent / "theme"
 CONTENTS_DEPTH = 2
 """Levels of headings that the contents of a page list."""
-MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
-"""What a browser may ask of MathJax: the program, its fonts, and rarer macros."""
-UNUSED = [
-    "sphinx-thebe.*",
-    "copybutton*.*",
-    "copy-button.svg",
-    "check-solid.svg",
-    "play-solid.svg",
-    "clipboard.min.js",
-    "togglebutton.*",
-    "exercise.css",
-    "mystnb.*.css",
-    "design-tabs.js",
-    "translations.js",
-    "scripts",
-    "locales",
-    "images",
-    "*webpack-macros.html",
-]
-"""What extensions that Jupyter Book loads put into `_static`, and no page asks for."""
-
-
-def labels_of(book: Book, language: Language) -> Catalogue:
-    """Returns the catalogue of a language; the first has none."""
-    return catalogue(None if language == book.languages[0] else book.chapters / f"labels.{language.code}.po")
 
 
 class Anchors(SphinxTransform):
@@ -84,7 +58,7 @@ class Fallback(gettext.NullTranslations):
 
 
 def _configure(app: Sphinx, config: Config) -> None:
-    labels = page_catalogue(config)
+    labels = current().catalogue
     say = labels.translate
     config.html_theme, config.html_theme_options = "book", {}
     config.project = config.html_title = config.html_short_title = say(config.html_title or config.project)
@@ -93,7 +67,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_copy_source = config.html_show_sourcelink = False
     config.html_permalinks_icon = "§"
     config["nb_code_prompt_show"], config["nb_code_prompt_hide"] = say("Show code"), say("Hide code")
-    report_missing(labels, "_config.yml")
+    report_missing("_config.yml")
     fallback = Fallback(labels.entries)
     for translation in locale.translators.values():
         translation.add_fallback(fallback)
@@ -103,12 +77,11 @@ def _page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Gives the templates what they show beyond the page's body."""
-    book = Book(Path(app.config.booktools_root))
-    here = book.language(app.config.language)
+    book, here = current().book, current().language
     root = context["content_root"] + ("" if here == book.languages[0] else "../")
     context["edition"], context["site_root"] = here, root
     context["editions"] = [_edition(app.config, book, language, here, pagename, root) for language in book.languages]
-    context["say"] = page_catalogue(app.config).translate
+    context["say"] = current().catalogue.translate
     context["mark"] = app.config.booktools_version[:8]
     context["has_math"] = 'class="math ' in context.get("body", "")
     context["contents"] = _contents(app, pagename) if doctree is not None and pagename != app.config.root_doc else ""
@@ -190,66 +163,36 @@ def depart_solution(writer: Any, node: nodes.Element) -> None:
     writer.body.append("</details>\n" if "dl-solution" in node["classes"] else "</div>\n")
 
 
-def _texts(app: Sphinx) -> list[list[str]]:
-    """Returns each section as (page, anchor, heading, text): what the search page looks through and quotes."""
-    found = []
-    for page in sorted(app.env.found_docs):
-        for section in app.env.get_doctree(page).findall(nodes.section):
-            if isinstance(section[0], nodes.title):
-                own = [child.deepcopy() for child in section[1:] if not isinstance(child, nodes.section)]
-                found.append([page, section["ids"][0], section[0].astext(), _plain(nodes.container("", *own))])
-    return found
+def _said() -> Path:
+    """Returns the file of every string that templates asked for, with what the catalogues answered."""
+    edition = current()
+    return doctrees_of(edition.book, edition.language, edition.name) / "said.json"
 
 
-def _plain(content: nodes.Element) -> str:
-    """Returns the text of a section as one line, without pictures, display formulas and their numbers."""
-    for node in list(content.findall()):
-        numbered = isinstance(node, pending_xref) and node.get("reftype") in ("eq", "numref")
-        if (numbered or isinstance(node, nodes.raw | nodes.math_block)) and node.parent is not None:
-            node.parent.remove(node)
-    text = " ".join(child.astext() for child in content)
-    return re.sub(r"(?<=[，。、；：？！）”]) ", "", re.sub(r"\s+", " ", text)).strip()
+def _retranslated(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Returns all pages, to be written again, if a string in a template is no longer what it was."""
+    book = current().book
+    with contextlib.suppress(OSError, ValueError):
+        then = json.loads(_said().read_text(encoding="utf-8"))
+        now = {code: labels_of(book, book.edition(code)).entries for code in then}
+        if any(now[code].get(text) != found for code, said in then.items() for text, found in said.items()):
+            return sorted(env.found_docs)
+    for language in book.languages:
+        labels_of(book, language).seen.clear()
+    return []
 
 
-def _finish(app: Sphinx, error: Exception | None) -> None:
-    """Completes `_static`: texts for the search page, MathJax once for all editions, nothing unused."""
-    if error is not None or app.builder.format != "html":
+def _keep_said(app: Sphinx, error: Exception | None) -> None:
+    """Keeps what templates asked for; a string without a translation is a warning."""
+    if error is not None:
         return
-    report_missing(page_catalogue(app.config), "code/booktools/theme")
-    static = Path(app.outdir) / "_static"
-    for name in UNUSED:
-        for path in static.glob(name):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    texts = json.dumps(_texts(app), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    (static / "texts.js").write_text(f"window.DL_TEXTS={texts};\n", encoding="utf-8")
-    book = Book(Path(app.config.booktools_root))
-    _forget_pages(app, {language.code for language in book.languages})
-    if book.language(app.config.language) == book.languages[0]:
-        _copy_mathjax(static / "mathjax")
-
-
-def _forget_pages(app: Sphinx, editions: set[str]) -> None:
-    """Removes pages of earlier builds that the book no longer has."""
-    for path in Path(app.outdir).rglob("*.html"):
-        name = path.relative_to(app.outdir)
-        if name.parts[0] not in editions and name.with_suffix("").as_posix() not in {*app.env.found_docs, "search"}:
-            path.unlink()
-
-
-def _copy_mathjax(target: Path) -> None:
-    """Copies what pages need of MathJax; it is the same at every build, so once."""
-    found = importlib.util.find_spec("sphinx-mathjax-offline")
-    if found is None or found.origin is None:
-        raise BookError("MathJax is missing: install the package sphinx-mathjax-offline, which the extra [book] lists")
-    source = Path(found.origin).parent / "static" / "mathjax"
-    for name in MATHJAX:
-        if (target / name).exists():
-            continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name)
-        else:
-            shutil.copy2(source / name, target / name)
+    report_missing("code/booktools/theme")
+    book = current().book
+    said = {language.code: labels_of(book, language).seen for language in book.languages}
+    with contextlib.suppress(OSError, ValueError):
+        before = json.loads(_said().read_text(encoding="utf-8"))
+        said = {code: before.get(code, {}) | found for code, found in said.items()}
+    _said().write_text(json.dumps(said), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
@@ -258,5 +201,6 @@ def setup(app: Sphinx) -> None:
     app.add_transform(Anchors)
     app.add_node(solution_node, override=True, html=(visit_solution, depart_solution))
     app.connect("config-inited", _configure, priority=2)
+    app.connect("env-updated", _retranslated)
     app.connect("html-page-context", _page, priority=900)
-    app.connect("build-finished", _finish, priority=800)
+    app.connect("build-finished", _keep_said, priority=800)

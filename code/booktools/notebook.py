@@ -1,41 +1,27 @@
-"""Pages as notebooks: reading them, knowing when an execution is still theirs, joining the two."""
+"""Notebooks: their cells, what these stored in their outputs, and a page joined with an execution of it."""
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
-import importlib.metadata
-import re
-import sys
-from dataclasses import dataclass
+import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nbformat
-from myst_nb.core.read import read_myst_markdown_notebook
-from myst_parser.config.main import MdParserConfig
-from nbformat import NotebookNode
+from booktools.book import BookError
+from booktools.page import as_notebook
+from booktools.tokens import code
+from dlperf.measurement import Measurement
+from dlperf.records import MIME, PREFIX
 
-import dlperf
-from booktools.book import Book, BookError
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
-DLPERF = Path(dlperf.__file__).resolve().parent
-SYNTAX = MdParserConfig(enable_extensions={"colon_fence", "dollarmath", "deflist", "attrs_inline"})
 KEY = "dlperf"
 """Where a notebook's metadata keep its fingerprint and machine."""
 
 
 def read_page(path: Path) -> NotebookNode:
-    """Returns a page as a notebook without outputs; `metadata.source_map` holds each cell's line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BookError(f"{path}: _toc.yml lists this page, but the file does not exist") from None
-    notebook = read_myst_markdown_notebook(text, SYNTAX, add_source_map=True, path=path)
-    for index, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{index}"
-    return notebook
+    """Returns a page as a notebook without outputs."""
+    return as_notebook(path.read_text(encoding="utf-8"), path)
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -44,133 +30,47 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def cell_lines(notebook: NotebookNode) -> list[int]:
-    """Returns the line, counted from 1, at which each code cell's source begins."""
+    """Returns the line of a page, counted from 1, at which each code cell of its notebook begins."""
     lines = notebook.metadata.source_map
     return [line + 1 for line, cell in zip(lines, notebook.cells, strict=True) if cell.cell_type == "code"]
 
 
-def _hash(*parts: str | bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update((part.encode() if isinstance(part, str) else part) + b"\0")
-    return digest.hexdigest()[:16]
+def stored(output: NotebookNode) -> str:
+    """Returns the key under which an output is stored, or an empty string if it is not."""
+    return output.get("metadata", {}).get("scrapbook", {}).get("name", "")
 
 
-def imported(source: str) -> set[str]:
-    """Returns the full names of what Python source imports; IPython's magic lines are passed over."""
-    lines = (line if not re.match(r"\s*[%!]", line) else "pass" for line in source.splitlines())
-    names = set()
-    for node in ast.walk(ast.parse("\n".join(lines))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
-
-
-def _module_file(name: str) -> Path | None:
-    parts = name.split(".")
-    if parts[0] != "dlperf":
-        return None
-    stem = DLPERF.joinpath(*parts[1:])
-    return next((p for p in (stem.with_suffix(".py"), stem / "__init__.py") if len(parts) > 1 and p.is_file()), None)
-
-
-def reached(names: set[str]) -> tuple[dict[str, Path], set[str]]:
-    """Returns the ``dlperf`` modules that imports reach, directly or through others, and all other packages."""
-    modules: dict[str, Path] = {"dlperf": DLPERF / "__init__.py"}
-    others: set[str] = set()
-    waiting = sorted(names)
-    while waiting:
-        name = waiting.pop()
-        path = _module_file(name)
-        if path and name not in modules:
-            modules[name] = path
-            waiting.append(name.rpartition(".")[0])  # Importing a module runs its package, too.
-            waiting.extend(imported(path.read_text(encoding="utf-8")))
-        elif not name.startswith("dlperf"):
-            others.add(name.partition(".")[0])
-    return modules, others - sys.stdlib_module_names
-
-
-@functools.cache
-def _locked(lock: Path) -> dict[str, str]:
-    lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
-    pins = (re.match(r"([A-Za-z0-9_.-]+)==([^\s;]+)", line) for line in lines)
-    return {pin[1].lower().replace("_", "-"): pin[2] for pin in pins if pin}
-
-
-@functools.cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(importlib.metadata.packages_distributions())
-
-
-def fingerprint(book: Book, notebook: NotebookNode) -> dict[str, Any]:
-    """Returns what an execution of this page depends on, so that a change can be named.
-
-    ``cells`` hashes the code and its cell options; ``modules`` hashes each ``dlperf`` module that
-    the page reaches; ``versions`` holds the locked version of each package that page or modules
-    import. Prose is not in it: a word may change without running anything.
-    """
-    cells = code_cells(notebook)
-    names: set[str] = set()
-    for cell, line in zip(cells, cell_lines(notebook), strict=True):
-        try:
-            names |= imported(cell.source)
-        except SyntaxError as error:
-            raise BookError(f"line {line + (error.lineno or 1) - 1}: this cell is not Python: {error.msg}") from None
-    modules, packages = reached(names)
-    locked = _locked(book.root / "requirements.txt")
-    pins = {dist.lower().replace("_", "-") for name in packages for dist in _distributions().get(name, [name])}
-    return {
-        "cells": _hash(*(part for cell in cells for part in (cell.source, repr(sorted(cell.metadata.items()))))),
-        "modules": {name: _hash(path.read_bytes()) for name, path in sorted(modules.items())},
-        "versions": {pin: locked[pin] for pin in sorted(pins) if pin in locked},
-    }
-
-
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Returns what differs between two fingerprints, as identifiers: ``cells``, ``dlperf.timing``, ``torch``."""
-    found = ["cells"] if old.get("cells") != new["cells"] else []
-    for part in ("modules", "versions"):
-        before, now = old.get(part, {}), new[part]
-        found += sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
+    """Returns every stored mime bundle of a notebook by its key, with the prefix taken off."""
+    found = {}
+    for cell in code_cells(notebook):
+        for output in cell.outputs:
+            if name := stored(output):
+                found[name] = {mime.removeprefix(PREFIX): data for mime, data in output.data.items()}
     return found
 
 
-@dataclass(frozen=True)
-class Execution:
-    """An executed notebook and how it stands to the page as it is now."""
+def read_records(notebook: NotebookNode, name: str) -> dict[str, dict[str, Any]]:
+    """Returns the records of an executed notebook: key -> value, unit, environment.
 
-    notebook: NotebookNode
-    stale: tuple[str, ...]
-
-    @property
-    def machine(self) -> dict[str, Any]:
-        """The environment it ran in."""
-        return dict(self.notebook.metadata[KEY]["environment"])
-
-    @property
-    def seconds(self) -> float:
-        """The time that its cells took, by the kernel's own stamps."""
-        return float(self.notebook.metadata[KEY].get("seconds", 0.0))
-
-
-def load_execution(book: Book, path: Path, page: str) -> Execution:
-    """Returns a recorded execution of ``page``; BookError where the file is not one, whole and readable."""
-    try:
-        notebook = nbformat.read(path, as_version=4)
-        nbformat.validate(notebook)
-        kept = notebook.metadata[KEY]
-        kept["fingerprint"]["cells"], kept["environment"]["cpu"]
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise BookError(
-            f"{book.relative(path)}: this record is corrupt or cut off ({type(error).__name__}: {reason}); "
-            "restore it from git or record it again with make record"
-        ) from None
-    now = fingerprint(book, read_page(book.page(book.languages[0].code, page)))
-    return Execution(notebook, tuple(changes(kept["fingerprint"], now)))
+    ``value`` is a `Measurement` or the number or string that was recorded. BookError names the
+    file and the key of a record that cannot be read.
+    """
+    records = {}
+    for key, data in glue(notebook).items():
+        if MIME not in data:
+            continue
+        content = data[MIME]
+        try:
+            content = json.loads(content) if isinstance(content, str) else content
+            if content["kind"] == "measurement":
+                value = Measurement.from_json(content["measurement"])
+                records[key] = {"value": value, "unit": value.unit, "environment": value.environment}
+            else:
+                records[key] = {name: content[name] for name in ("value", "unit", "environment")}
+        except (ValueError, KeyError, TypeError) as error:
+            raise BookError(f"{name}: the record {key!r} is corrupt: {error}") from None
+    return records
 
 
 def is_executed(notebook: NotebookNode) -> bool:
@@ -192,11 +92,11 @@ def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     """
     waiting: dict[str, list[NotebookNode]] = {}
     for cell in reversed(code_cells(executed) if executed else []):
-        waiting.setdefault(cell.source, []).append(cell)
+        waiting.setdefault(code(cell.source), []).append(cell)
     for cell in code_cells(page):
-        if waiting.get(cell.source):
-            twin = waiting[cell.source].pop()
-            cell.outputs, cell.execution_count = twin.outputs, twin.execution_count
+        if waiting.get(code(cell.source)):
+            twin = waiting[code(cell.source)].pop()
+            cell.outputs, cell.execution_count = list(twin.outputs), twin.execution_count
     if executed:
         page.metadata.setdefault("language_info", executed.metadata.get("language_info", {}))
     return page

@@ -11,11 +11,12 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from booktools.blocks import LINK, MATH, Block, blocks, roles, words
+from booktools.blocks import LINK, MATH, Block, roles, words
 from booktools.book import Book, Language
-from booktools.notebook import cell_lines, code_cells, read_page
+from booktools.kept import digest, kept
+from booktools.page import Page, page_at
 
 SAME_ROLES = {
     "glue:text",
@@ -39,15 +40,25 @@ SAME_ROLES = {
 def problems(book: Book) -> list[str]:
     """Returns what differs between the first language and each other one, as messages."""
     first = book.languages[0]
-    found = [problem for language in book.languages for problem in _missing(book, language)]
+    found = missing(book)
     if found:
         return found
     for language in book.languages[1:]:
+        known = terms(book, language.code)
         for page in book.pages:
-            ours, theirs = book.page(first.code, page), book.page(language.code, page)
-            found += _cells(book, ours, theirs)
-            found += _pages(book, ours, theirs, terms(book, language.code))
+            ours, theirs = (page_at(book, book.page(each.code, page)) for each in (first, language))
+            made_of = digest(ours.text, theirs.text, repr(known))
+            found += kept(book.kept, f"parity-{theirs.name}", made_of, partial(_pair, book, ours, theirs, known))
     return found
+
+
+def _pair(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]:
+    return _cells(book, ours, theirs) + _pages(book, ours, theirs, known)
+
+
+def missing(book: Book) -> list[str]:
+    """Returns the pages that _toc.yml lists and a language lacks, and those that it does not list, as messages."""
+    return [problem for language in book.languages for problem in _missing(book, language)]
 
 
 def _missing(book: Book, language: Language) -> list[str]:
@@ -62,17 +73,14 @@ def _missing(book: Book, language: Language) -> list[str]:
     return lacking + surplus
 
 
-def _cells(book: Book, ours: Path, theirs: Path) -> list[str]:
-    left, right = read_page(ours), read_page(theirs)
-    a, b = code_cells(left), code_cells(right)
-    where = list(zip(cell_lines(left), cell_lines(right), strict=False))
-    for number, (x, y) in enumerate(zip(a, b, strict=False), 1):
-        if (x.source, x.metadata) != (y.source, y.metadata):
-            here, there = where[number - 1]
-            return [f"{book.relative(theirs)}:{there}: cell {number} differs from {book.relative(ours)}:{here}; "
+def _cells(book: Book, ours: Page, theirs: Page) -> list[str]:
+    here, there = book.relative(ours.path), book.relative(theirs.path)
+    for number, (x, y) in enumerate(zip(ours.cells, theirs.cells, strict=False), 1):
+        if (x.source, x.options) != (y.source, y.options):
+            return [f"{there}:{y.line}: cell {number} differs from {here}:{x.line}; "
                     f"cells are byte-identical in all languages{_first_difference(x.source, y.source)}"]  # fmt: skip
-    if len(a) != len(b):
-        return [f"{book.relative(theirs)}: has {len(b)} cells, {book.relative(ours)} has {len(a)}"]
+    if len(ours.cells) != len(theirs.cells):
+        return [f"{there}: has {len(theirs.cells)} cells, {here} has {len(ours.cells)}"]
     return []
 
 
@@ -83,21 +91,20 @@ def _first_difference(a: str, b: str) -> str:
     return " (their options or their lengths differ)"
 
 
-def _pages(book: Book, ours: Path, theirs: Path, known: list[Term]) -> list[str]:
-    left, right = blocks(ours), blocks(theirs)
+def _pages(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]:
+    left, right = ours.blocks, theirs.blocks
 
     def message(a: Block, b: Block, what: str) -> str:
-        return (f"{book.relative(theirs)}:{b.line}: {what} (aligned with {book.relative(ours)}:{a.line})"
+        return (f"{book.relative(theirs.path)}:{b.line}: {what} (aligned with {book.relative(ours.path)}:{a.line})"
                 f"\n    {_short(a)}\n    {_short(b)}")  # fmt: skip
 
     for a, b in zip(left, right, strict=False):
         if a.kind != b.kind:
             return [message(a, b, f"here stands a {b.kind}, there a {a.kind}: the blocks no longer align from here on")]
     if len(left) != len(right):
-        longer, path = (left, ours) if len(left) > len(right) else (right, theirs)
+        longer, path = (left, ours.path) if len(left) > len(right) else (right, theirs.path)
         extra = longer[min(len(left), len(right))]
         return [f"{book.relative(path)}:{extra.line}: has no counterpart in the other language\n    {_short(extra)}"]
-    excused = _excused(ours)
     found = []
     for a, b in zip(left, right, strict=True):
         if a.same != b.same:
@@ -105,7 +112,7 @@ def _pages(book: Book, ours: Path, theirs: Path, known: list[Term]) -> list[str]
         for what, x, y in _inline(a.text, b.text):
             if x != y:
                 found.append(message(a, b, f"{what} differ: {_list(x - y)} against {_list(y - x)}"))
-        for term in lacking_terms(a.text, b.text, known, excused.get(a.line, set())):
+        for term in lacking_terms(a.text, b.text, known, ours.excused.get(a.line, set())):
             found.append(message(a, b, f"{term.source!r} is {term.target!r} in terms.csv, which is not in this block"))
     return found
 
@@ -175,17 +182,3 @@ def lacking_terms(text: str, translated: str, known: list[Term], excused: set[st
             lacking.append(term)
         rest = remaining
     return lacking
-
-
-def _excused(path: Path) -> dict[int, set[str]]:
-    """Returns, by the line of the block that follows, the words that are not terms there."""
-    found: dict[int, set[str]] = {}
-    waiting: set[str] = set()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if match := re.match(r"%\s*not a term:\s*(.+)", line):
-            waiting |= {word.strip() for word in match[1].split(",")}
-        elif line.strip():
-            if waiting:
-                found[number] = waiting
-            waiting = set()
-    return found

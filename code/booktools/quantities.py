@@ -11,10 +11,10 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from booktools import site
 from booktools.display import Cell, Recording, identifier, table
+from booktools.edition import current
 from booktools.records import HERE, Machine
-from booktools.render import page_catalogue, report_missing
+from booktools.render import report_missing
 from dlperf.measurement import Measurement
 
 logger = logging.getLogger(__name__)
@@ -43,10 +43,10 @@ class MachinesDirective(SphinxDirective, Recording):
 
     def run(self) -> list[nodes.Node]:
         keys = self.arguments[0].split()
-        known = {key for machine in self.machines for key in machine.records}
+        known = [key for key in keys if any(key in machine.records for machine in self.machines)]
         for key in [key for key in keys if key not in known]:
             logger.warning("{machines}: no machine has a record %r", key, location=self.get_location())
-        self.keys = [key for key in keys if key in known]
+        self.keys = known
         rows: list[list[Cell]] = []
         for key in self.keys:
             entry = next(m.records[key] for m in self.machines if key in m.records)
@@ -59,7 +59,7 @@ class MachinesDirective(SphinxDirective, Recording):
         box = table(heads, rows, "dl-machines")
         note = self.say("Median ± half the interquartile range.")
         box += nodes.paragraph("", note, classes=["dl-note"])
-        report_missing(page_catalogue(self.config), self.get_location())
+        report_missing(self.get_location())
         return [box]
 
     def shown(self, machine: Machine, key: str) -> list[nodes.Node]:
@@ -77,7 +77,7 @@ class HereRole(SphinxRole, Recording):
     """``{here}`page.key` ``: what this edition's machine measured, with its spread; a dash where it refused."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        return self.shown([m for m in self.machines if m.name == site.state(self.env.app).edition]), []
+        return self.shown([m for m in self.machines if m.name == current().name]), []
 
     def shown(self, machines: Sequence[Machine]) -> list[nodes.Node]:
         """Returns the record of each of ``machines`` that has it, a line each; a dash if none does."""

@@ -12,10 +12,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from booktools.book import Book, BookError
-from booktools.execute import execute, pages_with_cells, prepare, stamp
-from booktools.notebook import KEY, Execution, cell_lines, code_cells, load_execution
-from booktools.records import HERE, SHOWN, borrow, glue, page_of, read_records, recorded_machines
-from booktools.site import check
+from booktools.check import check
+from booktools.execute import execute
+from booktools.executions import Execution, load_execution, stamp
+from booktools.notebook import KEY, cell_lines, code_cells, glue, read_records
+from booktools.page import pages_with_cells
+from booktools.prepare import prepare
+from booktools.records import HERE, SHOWN, borrow, page_of, recorded_machines
 
 
 def without_warnings(path: Path) -> NotebookNode:

@@ -3,57 +3,21 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import nbformat
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from booktools.book import Book, BookError
-from booktools.execute import execution
-from booktools.keys import check_keys, stored
-from booktools.notebook import Execution, code_cells, load_execution
-from dlperf.measurement import Measurement
-from dlperf.records import MIME, PREFIX
+from booktools.executions import Execution, execution, load_execution
+from booktools.notebook import code_cells, glue, stored
+from booktools.tokens import code
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 HERE = "this"
 """The name of the machine that builds, beside those under `records/`."""
-
-
-def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
-    """Returns every stored mime bundle of a notebook by its key, with the prefix taken off."""
-    found = {}
-    for cell in code_cells(notebook):
-        for output in cell.outputs:
-            if name := stored(output):
-                found[name] = {mime.removeprefix(PREFIX): data for mime, data in output.data.items()}
-    return found
-
-
-def read_records(notebook: NotebookNode, name: str) -> dict[str, dict[str, Any]]:
-    """Returns the records of an executed notebook: key -> value, unit, environment.
-
-    ``value`` is a `Measurement` or the number or string that was recorded. BookError names the
-    file and the key of a record that cannot be read.
-    """
-    records = {}
-    for key, data in glue(notebook).items():
-        if MIME not in data:
-            continue
-        content = data[MIME]
-        try:
-            content = json.loads(content) if isinstance(content, str) else content
-            if content["kind"] == "measurement":
-                value = Measurement.from_json(content["measurement"])
-                records[key] = {"value": value, "unit": value.unit, "environment": value.environment}
-            else:
-                records[key] = {name: content[name] for name in ("value", "unit", "environment")}
-        except (ValueError, KeyError, TypeError) as error:
-            raise BookError(f"{name}: the record {key!r} is corrupt: {error}") from None
-    return records
 
 
 @dataclass(frozen=True)
@@ -73,9 +37,17 @@ class Machine:
     def records(self) -> dict[str, dict[str, Any]]:
         """Every record of every page: key -> value, unit, environment."""
         merged: dict[str, dict[str, Any]] = {}
-        for page, done in self.executions.items():
-            merged |= read_records(done.notebook, f"records/{self.name}/{page}.ipynb")
+        for done in self.executions.values():
+            merged |= done.records
         return merged
+
+    def execution(self, page: str) -> Execution | None:
+        """Returns its execution of a page, if it has one."""
+        return self.executions.get(page)
+
+    def changed(self) -> tuple[str, ...]:
+        """Returns what has changed since it was recorded, over all pages."""
+        return tuple(sorted({name for done in self.executions.values() for name in done.stale}))
 
     def stale(self, key: str) -> tuple[str, ...]:
         """Returns what has changed since the page of ``key`` was executed; empty when nothing has."""
@@ -108,14 +80,18 @@ def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[s
 
     A cell that borrows says so in an output of its own. Returns the name of the lender of each key.
     """
+    import nbformat
+
     text = "\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
     lenders: dict[str, str] = {}
     for machine in machines:
         missing = set(SHOWN.findall(text)) - glue(page).keys()
-        done = machine.executions.get(name) if missing else None
-        theirs = {cell.source: cell.outputs for cell in code_cells(done.notebook)} if done else {}
+        done = machine.execution(name) if missing else None
+        if done is None or not missing & done.reading.keys:
+            continue
+        theirs = {code(cell.source): cell.outputs for cell in code_cells(done.notebook)}
         for cell in code_cells(page):
-            lent = [output for output in theirs.get(cell.source, []) if stored(output) in missing]
+            lent = [output for output in theirs.get(code(cell.source), []) if stored(output) in missing]
             if lent:
                 note = {"text/html": f'<p class="dl-borrowed"><span>{BORROWED}</span><code>{machine.name}</code></p>'}
                 cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note), *lent]
@@ -134,8 +110,6 @@ def recorded_machines(book: Book) -> list[Machine]:
     for folder in sorted(p for p in book.records.glob("*") if p.is_dir()):
         paths = {page: folder / f"{page}.ipynb" for page in book.pages}
         done = {page: load_execution(book, path, page) for page, path in paths.items() if path.is_file()}
-        for page, each in done.items():
-            check_keys(book, page, each.notebook, paths[page])
         machines.append(Machine(folder.name, done))
     return machines
 
@@ -143,10 +117,7 @@ def recorded_machines(book: Book) -> list[Machine]:
 def this_machine(book: Book) -> Machine:
     """Returns the machine that builds, with the executions that are at hand."""
     found = {page: execution(book, page) for page in book.pages}
-    done = {page: each for page, each in found.items() if each}
-    for page, each in done.items():
-        check_keys(book, page, each.notebook, book.notebooks / f"{page}.ipynb")
-    return Machine(HERE, done)
+    return Machine(HERE, {page: done for page, done in found.items() if done})
 
 
 def all_machines(book: Book, edition: str = HERE) -> list[Machine]:

@@ -6,7 +6,6 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -16,25 +15,17 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from booktools.book import Book
-from booktools.catalogue import Catalogue, catalogue
-from dlperf.plot import COLORS, INK
+from booktools.catalogue import Catalogue
+from booktools.edition import current
+from dlperf.palette import COLORS, INK
 
 logger = logging.getLogger(__name__)
 PYTHON = ("python", "ipython", "ipython3", "py", "python3")
 
 
-def page_catalogue(config: Any) -> Catalogue:
-    """Returns the catalogue of the language that is being built; the first language has none."""
-    book = Book(Path(config.booktools_root))
-    language = book.language(config.language)
-    if language == book.languages[0]:
-        return catalogue(None)
-    return catalogue(book.chapters / f"labels.{language.code}.po")
-
-
-def report_missing(found: Catalogue, location: Any) -> None:
+def report_missing(location: Any) -> None:
     """Warns of each string that the catalogue lacked since the last call; a warning fails the build."""
+    found = current().catalogue
     for text in found.missing:
         name = found.path.name if found.path else ""
         logger.warning("%s has no translation of %r", name, text, location=location, type="booktools", subtype="label")
@@ -79,9 +70,9 @@ def translated(
 ) -> list[nodes.Element]:
     """Returns an output's markup in the page's language, in a ``div`` of class ``box``; reports what has no entry."""
     env = renderer.renderer.sphinx_env
-    labels = page_catalogue(env.config)
+    labels = current().catalogue
     shown = f'<div class="{box}">{translate(data.string, labels)}</div>'
-    report_missing(labels, (env.docname, data.line))
+    report_missing((env.docname, data.line))
     return [nodes.raw("", shown, format="html")]
 
 
@@ -111,7 +102,7 @@ class TranslateCode(SphinxTransform):
     default_priority = 400
 
     def apply(self, **kwargs: Any) -> None:
-        labels = page_catalogue(self.config)
+        labels = current().catalogue
         if labels.path is None:
             return
         for node in self.document.findall(nodes.literal_block):
@@ -121,7 +112,7 @@ class TranslateCode(SphinxTransform):
                 text = labels.translate_code(node.astext())
             else:
                 continue
-            report_missing(labels, node)
+            report_missing(node)
             if text != node.astext():
                 node.rawsource = text
                 node.clear()
@@ -131,7 +122,7 @@ class TranslateCode(SphinxTransform):
                 text = labels.translate(pasted.astext())
                 pasted.clear()
                 pasted += nodes.Text(text)
-                report_missing(labels, pasted)
+                report_missing(pasted)
 
 
 class MarkEnglish(SphinxTransform):
@@ -144,7 +135,7 @@ class MarkEnglish(SphinxTransform):
     phrase = re.compile(r"[A-Za-z][A-Za-z0-9 /–-]*")
 
     def apply(self, **kwargs: Any) -> None:
-        if page_catalogue(self.config).path is None:
+        if current().catalogue.path is None:
             return
         for reference in self.document.findall(pending_xref):
             if reference.get("reftype") == "term" and self.phrase.fullmatch(reference.astext()):

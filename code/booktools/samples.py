@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from booktools.display import Recording
 from booktools.records import Machine
-from booktools.render import page_catalogue, report_missing
+from booktools.render import report_missing
 from dlperf.measurement import Measurement, format_quantity
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class SamplesDirective(SphinxDirective, Recording):
         box += nodes.raw("", strip(measurement), format="html")
         self.state.nested_parse(self.content, self.content_offset, box)
         box += self._numbers(machine, key, measurement)
-        report_missing(page_catalogue(self.config), self.get_location())
+        report_missing(self.get_location())
         return [box]
 
     def _measurement(self, machine: Machine, key: str) -> Measurement | None:

@@ -1,175 +1,137 @@
-"""One build for all languages: execute what is stale, build each edition aside, publish the whole or nothing.
+"""One language of the site, as Sphinx builds it: each in a process of its own, from pages joined with executions.
 
-``jupyter-book build .`` starts Sphinx once, for the first language. This module redirects it to
-``chapters/<language>`` and ``_build/work``, and when it has finished builds the other languages the
-same way, each in a process of its own. Only when all have succeeded does ``_build/html`` change.
+`build` starts these processes; ``jupyter-book build .`` comes to it through ``setup`` below.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NoReturn
+import traceback
+from typing import Any
 
-import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import SphinxError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from booktools import lint, parity
-from booktools.book import Book, BookError
-from booktools.claims import Claim, all_claims, judge
-from booktools.execute import execute_stale
-from booktools.notebook import Execution, join, read_page
-from booktools.records import HERE, Machine, all_machines, borrow
+from booktools.book import Book, BookError, Language
+from booktools.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
+from booktools.kept import tools
+from booktools.notebook import join
+from booktools.page import page_at
+from booktools.records import borrow
+from booktools.room import FULL, is_full
 
 logger = logging.getLogger(__name__)
-EDITION = "MACHINE"
-"""The environment variable that names the machine whose record is shown; unset, the site shows this machine's."""
-ROOM = 100 * 2**20
-"""Bytes that must be free below `_build` before a build starts."""
-THEME = Path(__file__).resolve().parent / "theme"
+UNUSED_EXTENSIONS = ("sphinx_togglebutton", "sphinx_copybutton", "sphinx_thebe", "sphinx_comments", "sphinx_book_theme",
+                     "sphinx_jupyterbook_latex", "sphinx.ext.intersphinx", "jupyter_book")  # fmt: skip
+"""What Jupyter Book loads and this book's own theme replaces or does without: loading it takes a second."""
+UNUSED_SETTINGS = ("comments_config", "use_jupyterbook_latex", "use_multitoc_numbering",
+                   "html_theme", "html_theme_options", "latex_engine")  # fmt: skip
+"""What it sets for them."""
 
 
-def stop(app: Sphinx, message: object) -> NoReturn:
-    """Ends the build with a message as its last word; forgets what was read, so that the next run warns again."""
-    doctrees = Path(app.doctreedir)
-    if state(app).work in doctrees.parents:
-        (doctrees / "environment.pickle").unlink(missing_ok=True)
-    print(f"\nThe book was not built; the site that was there is untouched.\n{message}", file=sys.stderr, flush=True)
-    raise SystemExit(1)
+def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, quiet: bool) -> int:
+    """Builds one language of an edition, as `build` asks in a new process; returns the exit status.
 
-
-@dataclass
-class State:
-    """What one run of Sphinx knows of the book."""
-
-    book: Book
-    edition: str
-    machines: list[Machine] = field(default_factory=list)
-    claims: dict[str, Claim] = field(default_factory=dict)
-    lenders: dict[str, str] = field(default_factory=dict)  # by key: whose value is shown where this machine has none
-
-    @property
-    def work(self) -> Path:
-        """The folder in which this edition is built before it is published."""
-        return self.book.build / "work" / self.edition
-
-    def shown(self, page: str) -> Execution | None:
-        """Returns the execution whose outputs the page shows."""
-        machine = next((m for m in self.machines if m.name == self.edition), None)
-        return machine.executions.get(page) if machine else None
-
-
-def state(app: Sphinx) -> State:
-    """Returns the state of this run."""
-    return app._booktools  # type: ignore[attr-defined]
-
-
-def preflight(book: Book) -> None:
-    """Raises BookError unless `_build` can be written and has room, before anything is begun."""
-    folder = book.build
+    A build that was broken off leaves no mark; then every page is written again, for what Sphinx
+    remembers to have read may never have been written.
+    """
+    language = book.edition(code)
+    doctrees, finished = doctrees_of(book, language, name), finished_of(book, language, name)
+    whole = finished.is_file()
+    finished.unlink(missing_ok=True)
     try:
-        folder.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BookError(
-            f"{folder}: cannot be written ({error.strerror}); make it a folder that this user may write"
-        ) from None
-    free = shutil.disk_usage(folder).free
-    if free < ROOM:
-        raise BookError(f"{folder}: only {free / 2**20:.0f} MiB are free, a build needs {ROOM / 2**20:.0f}")
+        begin(open_edition(book, language, name))
+        with patch_docutils(None), docutils_namespace():
+            app = _sphinx(book, language, name, fresh, quiet)
+            app.build(force_all=not whole)
+        if app._warncount:
+            raise BookError(f"{language.name}: {app._warncount} warning(s) above, each counts as an error")
+        finished.write_text(mark, encoding="utf-8")
+        return 0
+    except Exception as error:
+        (doctrees / "environment.pickle").unlink(missing_ok=True)  # So that the next run warns again.
+        if not is_full(error):  # The process that asked says it once for all languages.
+            shown = str(error) if isinstance(error, BookError | SphinxError) else traceback.format_exc()
+            print(shown, file=sys.stderr, flush=True)
+        return FULL if is_full(error) else 1
 
 
-def check(book: Book) -> None:
-    """Raises BookError with everything that is wrong with the sources; takes no longer than reading them."""
-    problems = [*parity.problems(book), *lint.problems(book)]
-    if problems:
-        raise BookError("\n".join(problems))
+def _sphinx(book: Book, language: Language, name: str, fresh: bool, quiet: bool) -> Sphinx:
+    from jupyter_book.config import get_final_config
+
+    toc = str(book.root / "_toc.yml")
+    overrides = {"language": language.sphinx, "external_toc_path": toc, "latex_individualpages": False}
+    config, _ = get_final_config(
+        user_yaml=book.root / "_config.yml", cli_config=overrides, sourcedir=book.root, use_external_toc=True
+    )
+    config = {key: value for key, value in config.items() if key not in UNUSED_SETTINGS}
+    config["extensions"] = [name for name in config["extensions"] if name not in UNUSED_EXTENSIONS]
+    out, doctrees = html_of(book, language, name), doctrees_of(book, language, name)
+    out.mkdir(parents=True, exist_ok=True)
+    return Sphinx(
+        str(book.chapters / language.code),
+        None,
+        str(out),
+        str(doctrees),
+        "html",
+        confoverrides=config,
+        status=None if quiet else sys.stdout,
+        freshenv=fresh,
+    )
 
 
 def _begin(app: Sphinx, config: Config) -> None:
-    """Redirects Sphinx to one language, and for the first checks and executes before anything is read."""
-    current = state(app)
-    book = current.book
-    language = book.language(config.language)
-    first = language == book.languages[0]
-    app.srcdir = type(app.srcdir)(book.chapters / language.code)
-    app.outdir = type(app.outdir)(current.work / "html" / ("" if first else language.code))
-    app.doctreedir = type(app.doctreedir)(current.work / "doctrees" / language.code)
-    config.bibtex_bibfiles = [str(book.chapters / "references.bib")]
-    config.booktools_version = _tools_hash()
-    try:
-        if first:
-            check(book)
-            if current.edition == HERE:
-                execute_stale(book)
-        current.claims = all_claims(book)
-        current.machines = all_machines(book, current.edition)
-        if current.edition != HERE and not any(m.name == current.edition for m in current.machines):
-            names = ", ".join(m.name for m in current.machines) or "none"
-            raise BookError(f"{EDITION}={current.edition}: no such machine under records/; there are: {names}")
-        for machine in current.machines:
-            machine.records  # noqa: B018  Reading them all now finds a corrupt one before the build begins.
-            for claim in current.claims.values():
-                judge(claim, machine)  # A predicate that raises is found now, too.
-    except BookError as error:
-        stop(app, error)
-    _log_stale(current)
+    config.bibtex_bibfiles = [str(current().book.chapters / "references.bib")]
+    config.booktools_version = tools()
 
 
-def _log_stale(current: State) -> None:
-    for machine in current.machines:
-        for page, done in machine.executions.items():
-            if done.stale:
-                logger.info(
-                    "records/%s/%s.ipynb is stale; changed since: %s", machine.name, page, ", ".join(done.stale)
-                )
-
-
-def _tools_hash() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _inputs(book: Book) -> str:
-    """Returns a mark of everything that pages share: executions, records, catalogues."""
-    paths = [*book.notebooks.glob("*.ipynb"), *book.records.rglob("*.ipynb"), *book.chapters.glob("labels.*.po")]
-    paths += book.chapters.glob("claims/*.py")
-    return repr([(str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(paths)])
+def _prepare(app: Sphinx, env: BuildEnvironment, *names: object) -> None:
+    if not hasattr(env, "booktools_seen"):
+        env.booktools_seen = {}  # type: ignore[attr-defined]
 
 
 def _outdated(app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]) -> set[str]:
-    mark = _inputs(state(app).book)
-    before, env.booktools_inputs = getattr(env, "booktools_inputs", None), mark  # type: ignore[attr-defined]
-    return set() if before == mark else set(env.found_docs)
+    """Returns the pages that saw something which is no longer as it was."""
+    _prepare(app, env)
+    seen = env.booktools_seen  # type: ignore[attr-defined]
+    return {page for page in env.found_docs if page in seen and current().is_outdated(seen[page])}
+
+
+def _purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    _prepare(app, env)
+    env.booktools_seen.pop(docname, None)  # type: ignore[attr-defined]
 
 
 def _read(app: Sphinx, docname: str, content: list[str]) -> None:
     """Hands MyST-NB the executed notebook in place of the page's text."""
-    current = state(app)
-    language = current.book.language(app.config.language)
-    done = current.shown(docname)
-    page = join(read_page(current.book.page(language.code, docname)), done.notebook if done else None)
-    current.lenders |= borrow(page, docname, current.machines)
+    import nbformat
+
+    edition = current()
+    edition.open_page()
+    done = edition.shown(docname)
+    page = page_at(edition.book, edition.book.page(edition.language.code, docname)).notebook()
+    page = join(page, done.notebook if done else None)
+    lenders = borrow(page, docname, edition.watched)
+    if lenders:
+        edition.note("machines", "")  # Another machine may lend once there is one more.
+    edition.lenders |= lenders
     content[0] = nbformat.writes(page)
 
 
-def read_notebook(text: str) -> nbformat.NotebookNode:
+def _has_read(app: Sphinx, doctree: nodes.document) -> None:
+    app.env.booktools_seen[app.env.docname] = current().close_page()  # type: ignore[attr-defined]
+
+
+def read_notebook(text: str) -> Any:
     """Returns the notebook that `_read` put in the place of a page."""
+    import nbformat
+
     return nbformat.reads(text, as_version=4)
 
 
@@ -180,98 +142,26 @@ class MarkStale(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         from booktools.display import changes
-        from booktools.render import page_catalogue
 
-        done = state(self.env.app).shown(self.env.docname)
+        done = current().shown(self.env.docname)
         section = next(iter(self.document.findall(nodes.section)), None)
         if done is None or not done.stale or section is None:
             return
-        say = page_catalogue(self.config).translate
+        say = current().catalogue.translate
         text = say("This record is stale: it was measured before these changed.")
         paragraph = nodes.paragraph("", text + " ", *changes(done.stale, say))
         title = nodes.title("", say("stale"))
         section.insert(1, nodes.admonition("", title, paragraph, classes=["warning", "dl-stale-page"]))
 
 
-def _finish(app: Sphinx, error: Exception | None) -> None:
-    if error is not None:
-        return
-    current = state(app)
-    if app._warncount:
-        stop(app, f"{app._warncount} warning(s) above, each counts as an error")
-    if app.config.language != current.book.languages[0].sphinx:
-        return
-    try:
-        for language in current.book.languages[1:]:
-            _build_language(app, language.code)
-        publish(current.work / "html", current.book.build / "html")
-    except BookError as problem:
-        stop(app, problem)
-
-
-def _build_language(app: Sphinx, code: str) -> None:
-    current = state(app)
-    command = [sys.executable, "-m", "booktools", "build-language", code]
-    command += ["--all"] if "--all" in sys.argv else []
-    command += ["--quiet"] if app.quiet else []
-    done = subprocess.run(command, cwd=current.book.root, env={**os.environ, EDITION: current.edition})
-    if done.returncode:
-        raise BookError(f"the edition {code!r} failed: see above")
-
-
-def build_language(book: Book, code: str, fresh: bool = False, quiet: bool = False) -> int:
-    """Builds one further language, as `_finish` asks in a new process; returns the exit status."""
-    from jupyter_book.sphinx import build_sphinx
-
-    language = next(x for x in book.languages if x.code == code)
-    overrides = {
-        "language": language.sphinx,
-        "external_toc_path": str(book.root / "_toc.yml"),
-        "latex_individualpages": False,
-    }
-    result = build_sphinx(
-        book.root,
-        book.build / "html",
-        path_config=book.root / "_config.yml",
-        noconfig=True,
-        confoverrides=overrides,
-        freshenv=fresh,
-        quiet=quiet,
-    )
-    return 1 if isinstance(result, Exception) else int(result)
-
-
-def publish(built: Path, site: Path) -> None:
-    """Puts a finished site in the place of the one before it; until the last step that one stands untouched."""
-    fresh, old = site.with_name("html.new"), site.with_name("html.old")
-    try:
-        for left_over in (fresh, old):
-            shutil.rmtree(left_over, ignore_errors=True)
-        shutil.copytree(built, fresh, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv.tmp", "jupyter_execute"))
-        if site.exists():
-            site.rename(old)
-        fresh.rename(site)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        if old.exists() and not site.exists():
-            old.rename(site)
-        raise BookError(f"{site}: the site could not be put in place ({error.strerror or error})") from None
-
-
 def setup(app: Sphinx) -> None:
-    """Takes the build over: see the module's docstring."""
-    try:
-        book = Book.find(Path(app.srcdir))
-        app._booktools = State(book, os.environ.get(EDITION) or HERE)  # type: ignore[attr-defined]
-        preflight(book)
-    except BookError as error:
-        sys.exit(f"The book was not built.\n{error}")
+    """Registers what reads pages."""
     app.add_config_value("booktools_languages", [], "env")
-    app.add_config_value("booktools_root", str(book.root), "")
     app.add_config_value("booktools_version", "", "env")
     app.add_transform(MarkStale)
     app.connect("config-inited", _begin, priority=1)
+    app.connect("env-before-read-docs", _prepare)
     app.connect("env-get-outdated", _outdated)
+    app.connect("env-purge-doc", _purge)
     app.connect("source-read", _read)
-    app.connect("build-finished", _finish, priority=900)
+    app.connect("doctree-read", _has_read, priority=999)

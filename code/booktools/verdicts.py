@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -12,10 +13,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from booktools import claims, site
+from booktools import claims
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
 from booktools.display import Cell, Recording, table
-from booktools.render import page_catalogue, report_missing
+from booktools.edition import current
+from booktools.render import report_missing
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "⧖", NOT_RUN: "–"}
@@ -29,7 +31,7 @@ class ClaimDirective(SphinxDirective, Recording):
 
     def run(self) -> list[nodes.Node]:
         identity = self.arguments[0]
-        claim = site.state(self.env.app).claims.get(identity)
+        claim = current().claim(identity)
         if claim is None or identity.partition(".")[0] != self.env.docname:
             logger.warning(
                 "{claim}: there is no claim %r in chapters/claims/%s.py",
@@ -47,7 +49,7 @@ class ClaimDirective(SphinxDirective, Recording):
         kept = self.env.booktools_claims.setdefault(self.env.docname, {})  # type: ignore[attr-defined]
         kept[identity] = (anchor, box.astext())
         box += self.verdicts(claim)
-        report_missing(page_catalogue(self.config), self.get_location())
+        report_missing(self.get_location())
         return [box]
 
     def check_keys(self, claim: Claim) -> None:
@@ -112,32 +114,50 @@ class ClaimTable(Recording):
     def env(self) -> BuildEnvironment:
         return self.app.env
 
+    def verdicts(self) -> Iterator[tuple[str, str, str, str, list[Verdict]]]:
+        """Yields each claim in the order of the pages: page, id, anchor, sentence, and its verdict on every machine."""
+        known = current().claims
+        for page in current().book.pages:
+            for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
+                yield page, identity, anchor, sentence, [claims.judge(known[identity], each) for each in self.machines]
+
+    def mark(self) -> str:
+        """Returns what the table says, to tell whether it must be written anew."""
+        said = [
+            (rest, [(v.machine.name, v.outcome, v.lacking) for v in verdicts]) for *rest, verdicts in self.verdicts()
+        ]
+        words = [self.say(word) for word in ("claim", "this build", "cells", ":", *MARKS)]
+        return repr((said, words))
+
     def build(self, docname: str) -> nodes.Element:
         """Returns the table as the page ``docname`` shows it."""
         rows: list[list[Cell]] = []
-        known = site.state(self.app).claims
-        for page in site.state(self.app).book.pages:
-            for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
-                link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))
-                verdicts = [claims.judge(known[identity], machine) for machine in self.machines]
-                cells = [nodes.inline("", "", *verdict_words(self, v), classes=[css(v.outcome)]) for v in verdicts]
-                rows.append([[link], *([cell] for cell in cells)])
+        for page, _, anchor, sentence, verdicts in self.verdicts():
+            link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))
+            cells = [nodes.inline("", "", *verdict_words(self, v), classes=[css(v.outcome)]) for v in verdicts]
+            rows.append([[link], *([cell] for cell in cells)])
         heads: list[Cell] = [self.say("claim"), *(self.machine_name(machine) for machine in self.machines)]
         return table(heads, rows, "dl-claims")
 
 
 def _prepare(app: Sphinx, env: BuildEnvironment, docname: str = "") -> None:
-    for name, empty in (("booktools_claims", {}), ("booktools_lists", set())):
+    for name, empty in (("booktools_claims", {}), ("booktools_lists", set()), ("booktools_listed", "")):
         if not hasattr(env, name):
             setattr(env, name, empty)
     env.booktools_claims.pop(docname, None)  # type: ignore[attr-defined]
     env.booktools_lists.discard(docname)  # type: ignore[attr-defined]
 
 
+def _updated(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Returns the pages that list all claims if what they list has changed, on whichever page."""
+    before, env.booktools_listed = env.booktools_listed, ClaimTable(app).mark()  # type: ignore[attr-defined]
+    return sorted(env.booktools_lists) if before != env.booktools_listed else []  # type: ignore[attr-defined]
+
+
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in list(doctree.findall(ClaimList)):
         node.replace_self(ClaimTable(app).build(docname))
-        report_missing(page_catalogue(app.config), docname)
+        report_missing(docname)
 
 
 def setup(app: Sphinx) -> None:
@@ -147,5 +167,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("claims", ClaimsDirective)
     app.connect("env-before-read-docs", lambda app, env, names: _prepare(app, env))
     app.connect("env-purge-doc", _prepare)
-    app.connect("env-updated", lambda app, env: sorted(env.booktools_lists))
+    app.connect("env-updated", _updated)
     app.connect("doctree-resolved", _fill)

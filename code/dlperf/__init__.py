@@ -12,6 +12,7 @@ Every chapter uses the spine:
 ``environment``  what a measurement was taken on
 ``records``      record, which hands a value to the book
 ``plot``         figures in the book's look
+``palette``      their colours
 ``native``       C++ from Python
 ``workers``      crews of processes, pinned to a core each
 ``network``      hosts in network namespaces, joined by links of a known rate

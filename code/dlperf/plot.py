@@ -12,12 +12,8 @@ import matplotlib.pyplot as plt
 from cycler import cycler
 
 from dlperf.measurement import Measurement
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's palette, in the order in which series take them. The site's themes recolour them by value."""
-
-INK = "#000000"
-"""Text, axes and frames: the site shows it in the page's own text colour."""
+from dlperf.palette import COLORS as COLORS
+from dlperf.palette import INK as INK
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",

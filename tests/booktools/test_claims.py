@@ -11,9 +11,10 @@ import pytest
 
 from booktools.book import Book, BookError
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, all_claims, judge
+from booktools.executions import Execution
 from booktools.keys import check_keys
-from booktools.notebook import Execution
-from booktools.records import Machine, read_records, recorded_machines
+from booktools.notebook import read_records
+from booktools.records import Machine, recorded_machines
 from dlperf.measurement import Measurement
 from dlperf.records import PREFIX, bundle
 from tests.conftest import ROOT
@@ -35,7 +36,7 @@ def executed(records: dict[str, Any], environment: dict[str, Any]) -> nbformat.N
 
 def machine(records: dict[str, Any], stale: tuple[str, ...] = (), **environment: Any) -> Machine:
     notebook = executed(records, {"cpu": "x", "cores": 2, "gpus": [], **environment})
-    return Machine("m", {"p": Execution(notebook, stale)})
+    return Machine("m", {"p": Execution.of(notebook, stale)})
 
 
 FASTER = Claim("p.faster", ("p.a", "p.b"), lambda r: r["p.a"].median < r["p.b"])
@@ -149,7 +150,7 @@ def test_keys_recorded_once_are_fine(tiny: Book) -> None:
 
 def test_there_is_a_record_for_every_chapter() -> None:
     assert MACHINES
-    from booktools.execute import pages_with_cells
+    from booktools.page import pages_with_cells
 
     for recorded in MACHINES:
         assert set(recorded.executions) == set(pages_with_cells(BOOK)), recorded.name

@@ -5,16 +5,19 @@ from __future__ import annotations
 import nbformat
 import pytest
 
+from booktools import fingerprint as fingerprints
 from booktools import notebook
 from booktools.book import Book, BookError
-from booktools.execute import prepare
-from booktools.notebook import changes, fingerprint, imported, is_executed, join, load_execution, reached, read_page
+from booktools.executions import load_execution
+from booktools.fingerprint import changes, fingerprint, imported, reached
+from booktools.notebook import is_executed, join, read_page
+from booktools.page import source
+from booktools.prepare import prepare
 from tests.conftest import edit
 
 
 def mark(book: Book) -> dict[str, object]:
-    notebook._locked.cache_clear()
-    return fingerprint(book, read_page(book.page("en", "tiny")))
+    return fingerprint(book, source(book, "tiny"))
 
 
 def test_imports_of_every_form_are_found() -> None:
@@ -53,6 +56,17 @@ def test_cells_and_their_options_are(tiny: Book) -> None:
     assert changes(before, mark(tiny)) == ["cells"]
 
 
+def test_a_comment_in_a_cell_is_not_and_the_cell_keeps_its_outputs(tiny: Book) -> None:
+    before, ran = mark(tiny), read_page(tiny.page("en", "tiny"))
+    first = notebook.code_cells(ran)[0]
+    first.outputs, first.execution_count = [nbformat.v4.new_output("stream", text="kept\n")], 1
+    edit(tiny.page("en", "tiny"), first.source, f"# only words\n{first.source}")
+    assert changes(before, mark(tiny)) == []
+    joined = notebook.code_cells(notebook.join(read_page(tiny.page("en", "tiny")), ran))[0]
+    assert joined.source.startswith("# only words")
+    assert joined.outputs == first.outputs
+
+
 def test_only_locked_versions_that_the_page_reaches_are(tiny: Book) -> None:
     before = mark(tiny)
     edit(tiny.root / "requirements.txt", "Sphinx==", "Sphinx==99.")
@@ -65,19 +79,21 @@ def test_only_modules_that_the_page_reaches_are(tiny: Book, tmp_path, monkeypatc
     import shutil
 
     copy = tmp_path / "dlperf"
-    shutil.copytree(notebook.DLPERF, copy)
-    monkeypatch.setattr(notebook, "DLPERF", copy)
+    shutil.copytree(fingerprints.DLPERF, copy)
+    monkeypatch.setattr(fingerprints, "DLPERF", copy)
     before = mark(tiny)
     (copy / "newcomer.py").write_text("x = 1\n")
     assert changes(before, mark(tiny)) == []
-    (copy / "device.py").write_text((copy / "device.py").read_text() + "\n# changed\n")
+    (copy / "device.py").write_text((copy / "device.py").read_text() + "\n# only words\n")
+    assert changes(before, mark(tiny)) == []
+    (copy / "device.py").write_text((copy / "device.py").read_text() + "\nCHANGED = True\n")
     assert changes(before, mark(tiny)) == ["dlperf.device"]
 
 
 def test_a_cell_that_is_not_python_is_named_by_line(tiny: Book) -> None:
     edit(tiny.page("en", "tiny"), "1 + 2", "1 +")
     text = tiny.page("en", "tiny").read_text().splitlines()
-    with pytest.raises(BookError, match=f"line {text.index('1 +') + 1}: this cell is not Python"):
+    with pytest.raises(BookError, match=rf"chapters/en/tiny\.md:{text.index('1 +') + 1}: this cell is not Python"):
         mark(tiny)
 
 
@@ -90,7 +106,7 @@ def test_a_new_machine_executes_anew(tiny: Book, monkeypatch: pytest.MonkeyPatch
             cell.execution_count = 1
     nbformat.write(executed, path)
     assert prepare(tiny, "tiny")[1]
-    monkeypatch.setattr("booktools.execute.machine", lambda: {"cpu": "another"})
+    monkeypatch.setattr("booktools.prepare.machine", lambda: {"cpu": "another"})
     assert not prepare(tiny, "tiny")[1]
 
 

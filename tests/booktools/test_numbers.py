@@ -18,7 +18,7 @@ def found_on_page(text: str, folder: Path) -> list[str]:
     """Returns what is found on a page with this source: what its blocks are is part of the question."""
     path = folder / "page.md"
     path.write_text(text, encoding="utf-8")
-    return [number for block in blocks(path) for number in naked_numbers(block)]
+    return [number for block in blocks(path.read_text(encoding="utf-8")) for number in naked_numbers(block)]
 
 
 @pytest.mark.parametrize(

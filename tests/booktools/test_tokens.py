@@ -8,7 +8,7 @@ from shutil import which
 
 import pytest
 
-from booktools.notebook import DLPERF
+from booktools.fingerprint import DLPERF
 from booktools.tokens import code
 from tests.conftest import ROOT
 

@@ -12,8 +12,7 @@ from bs4 import BeautifulSoup
 
 from booktools.book import Book
 from booktools.keys import stored
-from booktools.notebook import KEY
-from booktools.records import read_records
+from booktools.notebook import KEY, read_records
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
 
@@ -106,6 +105,69 @@ def test_a_word_of_prose_executes_nothing_and_shows(copy: Book) -> None:
     assert build(copy).returncode == 0
     assert executed(copy) == before
     assert "Like that." in page(copy, "tiny.html")
+
+
+def read_pages(book: Book, language: str) -> dict[str, int]:
+    """Returns when Sphinx last read each page."""
+    folder = book.build / "work" / "this" / "doctrees" / language
+    return {path.stem: path.stat().st_mtime_ns for path in folder.glob("*.doctree")}
+
+
+def changed_pages(book: Book) -> dict[str, set[str]]:
+    """Builds the book and returns the pages that were read anew, by language."""
+    before = {code: read_pages(book, code) for code in ("en", "zh")}
+    done = build(book)
+    assert done.returncode == 0, done.stdout
+    after = {code: read_pages(book, code) for code in ("en", "zh")}
+    return {code: {name for name, time in after[code].items() if before[code].get(name) != time} for code in after}
+
+
+def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book) -> None:
+    """A label, a claim, a record and a property of a machine, one after another; nothing is executed."""
+    record(copy)
+    assert build(copy).returncode == 0
+    edit(copy.chapters / "labels.zh.po", 'msgstr "线程数"', 'msgstr "线程的个数"')
+    assert changed_pages(copy) == {"en": set(), "zh": {"tiny"}}
+    assert "线程的个数" in page(copy, "zh/tiny.html")
+    edit(copy.chapters / "claims" / "tiny.py", "median > 0", "median < 0")
+    assert changed_pages(copy) == {code: {"tiny"} for code in ("en", "zh")}
+    for name, failed in (("tiny.html", "failed"), ("machines.html", "failed"), ("zh/machines.html", "不成立")):
+        assert failed in page(copy, name)  # The page that lists all claims is written anew, too.
+    path = copy.records / "named" / "tiny.ipynb"
+    edit(path, '"value": 1000', '"value": 1001')
+    assert changed_pages(copy) == {code: {"tiny"} for code in ("en", "zh")}
+    assert "1001" in page(copy, "tiny.html")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata[KEY]["environment"]["memory_bytes"] = 2**30
+    nbformat.write(notebook, path)
+    assert changed_pages(copy) == {code: {"machines"} for code in ("en", "zh")}
+    edit(copy.chapters / "labels.zh.po", "跳到正文", "跳过去读正文")
+    assert changed_pages(copy) == {"en": set(), "zh": set()}
+    assert "跳过去读正文" in page(copy, "zh/index.html")  # A string of the theme: written anew, not read.
+
+
+def test_nothing_changed_starts_no_sphinx_and_touches_nothing(copy: Book) -> None:
+    site = copy.build / "html"
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
+    done = build(copy)
+    assert done.returncode == 0, done.stdout
+    assert "Nothing has changed since the site was built" in done.stdout
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+    shutil.rmtree(site)
+    assert "The book is built" in build(copy).stdout
+    assert set(before) == set(site.rglob("*"))
+
+
+def test_a_language_whose_build_was_broken_off_is_written_whole(copy: Book) -> None:
+    """What Sphinx remembers to have read may never have been written."""
+    work = copy.build / "work" / "this"
+    (work / "doctrees" / "zh" / "finished").unlink()
+    shown = page(copy, "zh/tiny.html")
+    (work / "html" / "zh" / "tiny.html").write_text("half a pa", encoding="utf-8")
+    edit(copy.page("en", "index"), "It is", "It was")
+    done = build(copy)
+    assert done.returncode == 0, done.stdout
+    assert page(copy, "zh/tiny.html") == shown
 
 
 def test_a_changed_cell_executes_its_page(copy: Book) -> None:

@@ -20,8 +20,10 @@ import pytest
 
 from booktools import kit_run
 from booktools.book import Book, BookError
+from booktools.fingerprint import fingerprint
 from booktools.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
-from booktools.notebook import KEY, code_cells, fingerprint, read_page
+from booktools.notebook import KEY, code_cells
+from booktools.page import pages_with_cells, source
 from booktools.recording import take_in
 from tests.conftest import ROOT, copy_tiny_book, edit
 
@@ -327,8 +329,7 @@ def test_needs_are_those_of_the_other_python() -> None:
 def test_the_kit_of_the_book_brings_all_that_its_chapters_import() -> None:
     """Everything is imported in an interpreter that refuses what neither the kit nor PyTorch brings."""
     book = Book(ROOT)
-    pages = [page for page in book.pages if code_cells(read_page(book.page("en", page)))]
-    pins = {pin for page in pages for pin in fingerprint(book, read_page(book.page("en", page)))["versions"]}
+    pins = {pin for page in pages_with_cells(book) for pin in fingerprint(book, source(book, page))["versions"]}
     packed = needs({*KERNEL, *pins} - set(THEIRS), "3.12") - set(IDLE)
     locked = (ROOT / "requirements.txt").read_text().lower().replace("_", "-")
     assert [name for name in packed if f"\n{name}==" not in locked] == []

@@ -14,7 +14,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from rehearsal.loader import LINES, REACHED
 
 from booktools.book import Book
-from booktools.execute import prepare, stamp
+from booktools.executions import stamp
+from booktools.prepare import prepare
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]

@@ -1,0 +1,213 @@
+"""Builds that are stopped, killed, crowded or short of room: a whole site remains, and what is said is short."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from booktools.book import Book
+from booktools.publish import mend, publish
+from booktools.room import is_full
+from tests.conftest import edit_both
+
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+POINTS = {
+    "while it copies": f"shutil.copytree = lambda *a, **k: (real_copytree(*a, **k), {KILL})",
+    "once it has exchanged": f"publish.exchange = lambda *a: (real_exchange(*a), {KILL})",
+    "between two renames, where there is no exchange": (
+        "publish.ctypes.CDLL = lambda *a, **k: object()\n"
+        f"pathlib.Path.rename = lambda self, to: (real_rename(self, to), str(to).endswith('old') and {KILL})"
+    ),
+}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """A finished build and the site before it, each of two pages that belong together."""
+    built, site = tmp_path / "work", tmp_path / "html"
+    for folder, text in ((built, "new"), (site, "old")):
+        folder.mkdir()
+        for name in ("index.html", "page.html"):
+            (folder / name).write_text(text)
+    return built, site
+
+
+def pages(site: Path) -> set[str]:
+    return {path.name + ": " + path.read_text() for path in site.iterdir()}
+
+
+NEW = {"index.html: new", "page.html: new"}
+OLD = {"index.html: old", "page.html: old"}
+
+
+def killed(point: str, built: Path, site: Path) -> None:
+    """Publishes in a process that kills itself at ``point``."""
+    script = (
+        "import os, pathlib, shutil, signal\nfrom booktools import publish\n"
+        "real_copytree, real_exchange, real_rename = shutil.copytree, publish.exchange, pathlib.Path.rename\n"
+        f"{POINTS[point]}\npublish.publish(pathlib.Path({str(built)!r}), pathlib.Path({str(site)!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_publication_that_is_killed_leaves_a_whole_site(folders: tuple[Path, Path], point: str) -> None:
+    built, site = folders
+    killed(point, built, site)
+    mend(site)
+    assert pages(site) in (OLD, NEW)
+    assert sorted(path.name for path in site.parent.iterdir()) == ["html", "work"]
+    publish(built, site)
+    assert pages(site) == NEW
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="renameat2 is Linux's")
+@pytest.mark.parametrize("point", list(POINTS)[:2])
+def test_where_folders_can_be_exchanged_the_site_is_never_gone(folders: tuple[Path, Path], point: str) -> None:
+    built, site = folders
+    killed(point, built, site)
+    assert pages(site) in (OLD, NEW)
+
+
+def test_an_old_site_is_mended_before_a_publication_fails(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    built, site = folders
+    site.rename(tmp_path / "html.old")
+    shutil.rmtree(built)
+    with pytest.raises(Exception, match="could not be put in place"):
+        publish(built, site)
+    assert pages(site) == OLD
+
+
+HOLD = "import sys\nfrom booktools.book import Book\nfrom booktools.lock import locked\n"
+HOLD += "with locked(Book.find()):\n    print('held', flush=True)\n    sys.stdin.read()"
+
+
+def holder(book: Book) -> subprocess.Popen[str]:
+    book.build.mkdir(exist_ok=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLD], cwd=book.root, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def test_a_second_build_says_that_it_waits_and_then_goes_on(tiny: Book) -> None:
+    with holder(tiny) as first:
+        assert first.stdout
+        assert first.stdout.readline() == "held\n"
+        with holder(tiny) as second:
+            assert second.stderr
+            said = second.stderr.readline()
+            assert said == f"Another build of this book is under way (process {first.pid}); this one waits for it.\n"
+            assert second.poll() is None
+            first.communicate("")
+            assert second.communicate("")[0] == "held\n"
+    assert (first.returncode, second.returncode) == (0, 0)
+
+
+def test_what_a_killed_build_left_running_is_waited_for(tiny: Book) -> None:
+    """A process that inherited the lock's descriptor holds it still; it ends by itself after a while."""
+    tiny.build.mkdir()
+    script = (
+        "import os, signal, subprocess\nfrom booktools.book import Book\nfrom booktools.lock import locked\n"
+        "with locked(Book.find()) as lock:\n    subprocess.Popen(['sleep', '5'], pass_fds=[lock])\n    " + KILL
+    )
+    assert subprocess.run([sys.executable, "-c", script], cwd=tiny.root).returncode == -signal.SIGKILL
+    with holder(tiny) as second:
+        assert second.communicate("")[1].startswith("Another build of this book is under way")
+    assert second.returncode == 0
+
+
+def start(book: Book) -> subprocess.Popen[str]:
+    """Starts a build in a session of its own, as a terminal does."""
+    command = [sys.executable, "-m", "booktools", "build"]
+    environment = {key: value for key, value in os.environ.items() if key != "MACHINE"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command,
+        cwd=book.root,
+        stdout=pipe,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def test_ctrl_c_while_a_cell_runs_is_one_line_and_leaves_no_kernel(tiny: Book) -> None:
+    edit_both(tiny, "tiny", "1 + 2", "import time\nopen('started', 'w').close()\ntime.sleep(600)")
+    process = start(tiny)
+    deadline = time.monotonic() + 120
+    while not (tiny.notebooks / "started").exists():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert children
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130
+    assert said.rstrip().splitlines()[-1] == "Stopped. The site that was there is untouched."
+    assert "Traceback" not in said
+    assert len(re.split(r"[\r\n]+", said.strip())) < 8, said
+    assert not (tiny.build / "html").exists()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+
+
+def test_ctrl_c_while_a_language_is_built_is_one_line_and_leaves_no_process(tiny: Book) -> None:
+    tiny.page("en", "tiny").write_text("(tiny)=\n# A page without cells\n", encoding="utf-8")
+    tiny.page("zh", "tiny").write_text("(tiny)=\n# 没有代码的一页\n", encoding="utf-8")
+    process = start(tiny)
+    builder = psutil.Process(process.pid)
+    deadline = time.monotonic() + 120
+    while not builder.children():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    children = builder.children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    assert said.rstrip().splitlines()[-1] == "Stopped. The site that was there is untouched."
+    assert "Traceback" not in said
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+
+
+def test_no_room_is_seen_through_other_errors() -> None:
+    full, above = OSError(28, "No space left on device"), RuntimeError("while writing")
+    above.__cause__ = full
+    assert is_full(above)
+    assert is_full(full)
+    assert not is_full(OSError(13, "Permission denied"))
+    assert not is_full(None)
+
+
+def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
+    """No page has cells, so nothing is executed; MathJax alone is larger than what there is."""
+    for language in ("en", "zh"):
+        tiny.page(language, "tiny").write_text("(tiny)=\n# A page without cells\n", encoding="utf-8")
+    (tiny.chapters / "claims" / "tiny.py").write_text("CLAIMS = ()\n")
+    script = (
+        "import sys; from booktools import room; room.FIXED = room.PER_BYTE = 0\n"
+        "from booktools.book import Book; from booktools.build import build; sys.exit(build(Book.find(), quiet=True))"
+    )
+    (tiny.root / "build_here.py").write_text(script)
+    shell = f"mkdir -p _build && mount -t tmpfs -o size=2m none _build && {sys.executable} build_here.py"
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", shell],
+        cwd=tiny.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "MACHINE": ""},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"_build: only \d+ MiB are free, a build needs about \d+ MiB more", done.stdout), done.stdout
+    assert "Traceback" not in done.stdout
+    assert len(done.stdout.strip().splitlines()) < 5, done.stdout
