@@ -4,13 +4,22 @@ As a Sphinx extension (`_config.yml` loads it) it makes plain ``jupyter-book bui
 language; ``python -m booktools`` has the commands that the Makefile calls.
 
 ``book``        where everything is
-``notebook``    pages as notebooks; what an execution depends on
-``execute``     executing what is stale, with progress and limits
+``page``        a page's source, read once: its cells and blocks (``blocks``)
+``kept``        results kept between runs under a hash of what they were made of
+``fingerprint`` what an execution of a page depends on; ``tokens`` is code without words
+``notebook``    cells, what they stored, a page joined with its execution; ``keys``
+``executions``  executed notebooks as the build reads them
+``prepare``     which pages are to be executed, and their notebooks
+``execute``     executing them, with progress, limits and errors that name the line
 ``records``     what was measured, here and on named machines
-``keys``        what outputs are stored under, each key once
 ``recording``   keeping an execution as a named machine's
 ``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
 ``claims``      sentences as predicates over records
+``check``       all that can be wrong with the sources, found before anything is executed:
+                ``parity``, ``lint`` and ``numbers``, ``references``
+``build``       one build for all languages; ``room``, ``lock`` and ``publish`` keep the site whole
+``edition``     one language while it is built, and what each of its pages has seen
+``site``        one language, as Sphinx builds it
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
 ``display``     what directives that show records share
@@ -18,11 +27,11 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``verdicts``    {claim}, {claims}
 ``environments`` {environments}, {machine}
 ``samples``     {samples}: a record drawn as its samples
-``site``        one build for all languages, published whole or not at all
 ``look``        the theme: templates, style sheet, scripts
-``parity``      the languages say the same
-``lint``        what is wrong with numbers and with the typography of Chinese
-``numbers``     no naked number
+``assets``      what stands beside the pages
+``search``      what the search page looks through
+``serve``       building on every save
+``bench``       what building costs
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from typing import Any
@@ -45,6 +46,7 @@ def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, qui
     doctrees, finished = doctrees_of(book, language, name), finished_of(book, language, name)
     whole = finished.is_file()
     finished.unlink(missing_ok=True)
+    gc.set_threshold(200_000, 20, 50)  # Trees of nodes come by the million and stay: looking through them is in vain.
     try:
         begin(open_edition(book, language, name))
         with patch_docutils(None), docutils_namespace():

@@ -61,7 +61,7 @@ def kept(book: Book, page: str) -> dict[str, object]:
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """The tiny book with a second page, executed by its kit in two pieces: the second page's cell was cut off first."""
     book = copy_tiny_book(tmp_path_factory.mktemp("kit") / "book")
-    add_page(book, "slow", "import os, time", "time.sleep(0 if 'QUICK' in os.environ else 600)", "'last'")
+    add_page(book, "slow", "import os, time", "time.sleep(0 if 'QUICK' in os.environ else 600)", "last = 1")
     make_kit(book, HERE, wheels=False)
     first = run(book, "--minutes", "0.2", "--only", "slow")
     assert first.returncode == 3, first.stdout
@@ -127,7 +127,7 @@ def test_what_is_no_notebook_is_named(copy: Book) -> None:
 
 
 def test_a_changed_chapter_is_named(copy: Book) -> None:
-    edit(copy.page("en", "slow"), "'last'", "'changed'")
+    edit(copy.page("en", "slow"), "last = 1", "last = 2")
     refused(copy, "slow.ipynb: changed here since it was executed: cells; make kit")
 
 
@@ -273,7 +273,7 @@ def test_a_kit_is_replaced_whole_or_not_at_all(copy: Book) -> None:
     before = (copy.root / "kit" / "kit.json").read_bytes()
     with pytest.raises(BookError, match=r"PYTHON_VERSION=3\.9: the book runs on"):
         make_kit(copy, "3.9", wheels=False)
-    edit(copy.page("en", "slow"), "'last'", "1 +")
+    edit(copy.page("en", "slow"), "last = 1", "1 +")
     with pytest.raises(BookError, match=r"chapters/en/slow\.md.*not Python"):
         make_kit(copy, HERE, wheels=False)
     with pytest.raises(BookError, match=r"HAVE=.*nothing\.txt: No such file"):
