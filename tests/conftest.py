@@ -10,10 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from booktools.book import Book
 
 ROOT = Path(__file__).resolve().parents[1]
+settings.register_profile("book", deadline=None)  # no test asserts a time, and a first call may compile
+settings.load_profile("book")
 
 
 def copy_tiny_book(folder: Path) -> Book:

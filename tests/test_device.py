@@ -85,7 +85,7 @@ def test_programs_of_streams_and_graphs_say_what_they_need(device: str, monkeypa
     calls: list[Callable[[], object]] = [
         lambda: streams.branches(where),
         lambda: blocking.blockers_on_gpu(where, 8),
-        lambda: overlap.to_host(where, overlap.Product(), "together"),
+        lambda: overlap.to_host(where, overlap.Product(), "pipeline"),
         lambda: cuda_graphs.behind_a_gate(lambda: None, 10, where),
     ]
     for call in calls:

@@ -29,7 +29,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.levels",
         keys=("hardware.latency-levels",),
-        holds=lambda r: r["hardware.latency-levels"].median >= 10,
+        holds=lambda r: r["hardware.latency-levels"] >= 10,
     ),
     Claim(
         id="hardware.line",
@@ -98,7 +98,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.page-cache",
         keys=("hardware.read-cached-speedup",),
-        holds=lambda r: r["hardware.read-cached-speedup"].median > 5,
+        holds=lambda r: r["hardware.read-cached-speedup"] > 5,
         needs=("linux",),
     ),
     Claim(

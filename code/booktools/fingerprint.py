@@ -1,6 +1,6 @@
 """What an execution of a page depends on: its cells, the modules that they reach, and the locked versions of these.
 
-Prose is not in it: a word may change without running anything.
+Prose is not in it, nor are the words about code (`tokens`): a word may change without running anything.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import dlperf
 from booktools.book import Book, BookError
 from booktools.kept import digest, digest_of_files, kept
 from booktools.page import Page, parse
+from booktools.tokens import code
 
 DLPERF = Path(dlperf.__file__).resolve().parent
 
@@ -41,12 +42,12 @@ def imported(source: str) -> set[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _module(path: Path, mtime_ns: int) -> tuple[str, frozenset[str]]:
-    content = path.read_bytes()
-    return digest(content), frozenset(imported(content.decode()))
+    source = path.read_text(encoding="utf-8")
+    return digest(code(source)), frozenset(imported(source))
 
 
 def module(path: Path) -> tuple[str, frozenset[str]]:
-    """Returns a module's hash and the names that it imports, read once in a process."""
+    """Returns a hash of a module's code and the names that it imports, read once in a process."""
     return _module(path, path.stat().st_mtime_ns)
 
 
@@ -121,7 +122,7 @@ def _fingerprint(book: Book, page: Page, pins: str) -> dict[str, Any]:
     pinned, names = locked(pins), _distributions()
     reached_pins = {canonicalize_name(dist) for name in packages for dist in names.get(name, [name])}
     return {
-        "cells": digest(*(part for c in page.cells for part in (c.source, repr(sorted(c.options.items()))))),
+        "cells": digest(*(part for c in page.cells for part in (code(c.source), repr(sorted(c.options.items()))))),
         "modules": {name: module(path)[0] for name, path in sorted(modules.items())},
         "versions": {pin: pinned[pin] for pin in sorted(reached_pins) if pin in pinned},
     }

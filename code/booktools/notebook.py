@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from booktools.book import BookError
 from booktools.page import as_notebook
+from booktools.tokens import code
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX
 
@@ -91,10 +92,10 @@ def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     """
     waiting: dict[str, list[NotebookNode]] = {}
     for cell in reversed(code_cells(executed) if executed else []):
-        waiting.setdefault(cell.source, []).append(cell)
+        waiting.setdefault(code(cell.source), []).append(cell)
     for cell in code_cells(page):
-        if waiting.get(cell.source):
-            twin = waiting[cell.source].pop()
+        if waiting.get(code(cell.source)):
+            twin = waiting[code(cell.source)].pop()
             cell.outputs, cell.execution_count = list(twin.outputs), twin.execution_count
     if executed:
         page.metadata.setdefault("language_info", executed.metadata.get("language_info", {}))

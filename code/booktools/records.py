@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from booktools.book import Book, BookError
 from booktools.executions import Execution, execution, load_execution
 from booktools.notebook import code_cells, glue, stored
+from booktools.tokens import code
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -88,9 +89,9 @@ def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[s
         done = machine.execution(name) if missing else None
         if done is None or not missing & done.reading.keys:
             continue
-        theirs = {cell.source: cell.outputs for cell in code_cells(done.notebook)}
+        theirs = {code(cell.source): cell.outputs for cell in code_cells(done.notebook)}
         for cell in code_cells(page):
-            lent = [output for output in theirs.get(cell.source, []) if stored(output) in missing]
+            lent = [output for output in theirs.get(code(cell.source), []) if stored(output) in missing]
             if lent:
                 note = {"text/html": f'<p class="dl-borrowed"><span>{BORROWED}</span><code>{machine.name}</code></p>'}
                 cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note), *lent]

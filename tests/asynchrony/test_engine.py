@@ -94,7 +94,7 @@ def in_order(steps: list[tuple[Any, ...]]) -> list[torch.Tensor]:
     return x
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(STEP, max_size=40), st.sampled_from([1, 3, float("inf")]))
 def test_random_programs_give_what_running_them_in_order_gives(steps: list[tuple[Any, ...]], depth: float) -> None:
     with Engine((*TWO, "cpu:2"), depth=depth) as engine:
@@ -263,7 +263,7 @@ def test_memory_is_drawn_and_so_is_an_empty_record(branches: Engine) -> None:
 def test_the_cost_of_enqueueing_is_measured_in_pairs() -> None:
     cost = enqueue_cost(repeats=3, operations=50)
     assert {name: len(m.samples) for name, m in cost.items()} == {"engine": 3, "executor": 3}
-    assert all(m.unit == "s" and min(m.samples) > 0 for m in cost.values())
+    assert {m.unit for m in cost.values()} == {"s"}
 
 
 # Waiting.

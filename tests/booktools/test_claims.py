@@ -98,7 +98,7 @@ def claim_of(folder: Path, predicate: str) -> Claim:
             r"KeyError on the machine 'm': it reads 'p\.c', which is none of its keys: p\.a, p\.b$",
         ),
         ("lambda r: 1 / 0", r"ZeroDivisionError on the machine 'm': division by zero$"),
-        ("lambda r: r['p.a'] / 2", r"AttributeError on the machine 'm', where 'p\.a' is 2\.00 s: "),
+        ("lambda r: r['p.a'].medium", r"AttributeError on the machine 'm', where 'p\.a' is 2\.00 s: "),
     ],
 )
 def test_a_predicate_that_raises_is_one_line(tmp_path: Path, predicate: str, what: str) -> None:

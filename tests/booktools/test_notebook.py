@@ -56,6 +56,17 @@ def test_cells_and_their_options_are(tiny: Book) -> None:
     assert changes(before, mark(tiny)) == ["cells"]
 
 
+def test_a_comment_in_a_cell_is_not_and_the_cell_keeps_its_outputs(tiny: Book) -> None:
+    before, ran = mark(tiny), read_page(tiny.page("en", "tiny"))
+    first = notebook.code_cells(ran)[0]
+    first.outputs, first.execution_count = [nbformat.v4.new_output("stream", text="kept\n")], 1
+    edit(tiny.page("en", "tiny"), first.source, f"# only words\n{first.source}")
+    assert changes(before, mark(tiny)) == []
+    joined = notebook.code_cells(notebook.join(read_page(tiny.page("en", "tiny")), ran))[0]
+    assert joined.source.startswith("# only words")
+    assert joined.outputs == first.outputs
+
+
 def test_only_locked_versions_that_the_page_reaches_are(tiny: Book) -> None:
     before = mark(tiny)
     edit(tiny.root / "requirements.txt", "Sphinx==", "Sphinx==99.")
@@ -73,7 +84,9 @@ def test_only_modules_that_the_page_reaches_are(tiny: Book, tmp_path, monkeypatc
     before = mark(tiny)
     (copy / "newcomer.py").write_text("x = 1\n")
     assert changes(before, mark(tiny)) == []
-    (copy / "device.py").write_text((copy / "device.py").read_text() + "\n# changed\n")
+    (copy / "device.py").write_text((copy / "device.py").read_text() + "\n# only words\n")
+    assert changes(before, mark(tiny)) == []
+    (copy / "device.py").write_text((copy / "device.py").read_text() + "\nCHANGED = True\n")
     assert changes(before, mark(tiny)) == ["dlperf.device"]
 
 

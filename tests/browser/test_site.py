@@ -26,16 +26,17 @@ PAGES = pages()
 CHAPTERS = [page for page in PAGES if not page.endswith("search.html")]
 
 NAMES = """
-Python Linux Debian Ubuntu Markdown Sphinx Jupyter Matplotlib Numba Triton Inductor Dynamo Chromium Amdahl Gustafson
-Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford Tukey Intel Xeon Core Apple Ampere
-Karp Flatt numpy torch Hopper Tesla Quadro ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
+Python Linux Debian Markdown Sphinx Jupyter Matplotlib Numba Triton Inductor Dynamo Chromium Amdahl Gustafson
+Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford Tukey Intel Apple
+Karp Flatt ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
 cuda float int bool true false None English JavaScript CC BY MIT glibc Graham
 ones mul add matmul copy loss item waitall asnumpy split layer grad back apply product
 eager reduce overhead autotune dynamic True False if Bekman
 Ryzen Skylake Ice Lake Zen Sandy Bridge Blackwell Unix Adam bfloat nm km Ki Mi Tbit mbw fio iperf write allocate gelu
 softmax read Snappy Eshelman Optane Omni Path
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
-"""Names and units that a Chinese page may show as they are, besides what has capitals inside (GPU, NumPy).
+"""Names and units that the text gives in Chinese too, besides what has capitals inside (GPU, NumPy). What a machine
+tells of itself is in no list: the page marks it as a name.
 
 The last lines have the operations that the engine's figures name, and PyTorch's words for modes and options.
 """

@@ -104,7 +104,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 # What a program computes.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps_of({**EXACT, **ROUNDED, **SHAPED}), st.sampled_from([(3, 4), (1, 4), (3, 1), ()]), st.integers(0, 99))
 def test_any_program_computes_what_eager_does(steps: list[Step], shape: tuple[int, ...], seed: int) -> None:
     """Bit for bit, since the generated Python calls the same routines; with inputs of shapes that broadcast."""
@@ -379,7 +379,7 @@ PASSES = (
 
 
 @pytest.mark.parametrize("rewrite", PASSES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=steps_of({**EXACT, **SHAPED}))
 def test_each_pass_alone_and_all_together_change_no_result(
     rewrite: Callable[[Graph], Graph], steps: list[Step]

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf.hardware import caches, inventory
@@ -31,7 +31,6 @@ def _oracle(addresses, writes, line, sets, ways):
     return hits, misses, backs
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 4000), min_size=1, max_size=300),
     st.booleans(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dlperf.hardware import diagram
@@ -65,9 +66,9 @@ def test_a_lane_carries_what_the_standard_says() -> None:
 
 def test_this_machine_is_described_without_guesses() -> None:
     machine = inventory()
-    assert machine.cores >= 1
     assert machine.processor
-    assert all(c.size > 0 for c in machine.caches)
+    assert machine.cores <= (psutil.cpu_count() or machine.cores)
+    assert machine.memory == psutil.virtual_memory().total
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 64])

@@ -148,7 +148,6 @@ def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> No
         measured = storage.rate(path, 2**12, depth, cache=storage.PageCache.FULL, seconds=0.01, samples=3)
     assert len(measured.samples) == 3
     assert measured.unit == "1/s"
-    assert measured.median > 0
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)
 
 

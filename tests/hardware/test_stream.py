@@ -1,5 +1,7 @@
 """Bandwidth: kernels against NumPy, and what mbw and perf print."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,19 @@ def test_one_core_is_not_all_cores(monkeypatch):
 def test_mbw_is_read_by_what_it_does_and_not_by_what_it_prints():
     rates = reference_tools.parse_mbw(MBW)
     assert rates == {"loop": [7609.988 * 2**20, 7800 * 2**20], "memcpy": [7741.623 * 2**20] * 2}
+
+
+def test_perf_s_count_is_divided_among_the_calls(monkeypatch):
+    calls = []
+
+    def perf(_):
+        while len(calls) < 5:
+            time.sleep(0.001)
+        return "1000,,L1-dcache-load-misses,500000,100.00,,\n"
+
+    monkeypatch.setattr(reference_tools, "output", perf)
+    counted = reference_tools.counted("L1-dcache-load-misses", lambda: calls.append(time.sleep(0.001)))
+    assert counted == 1000 / len(calls)
 
 
 def test_perf_counts_or_refuses():

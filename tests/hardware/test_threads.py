@@ -32,7 +32,7 @@ def test_all_loops_run():
 
 def test_a_compiled_loop_and_python_meet_at_one_gate():
     words = np.zeros(2, np.int64)
-    assert threads.at_once([partial(_write, words, 0, 7), lambda: _write(words, 1, 8)]) > 0
+    threads.at_once([partial(_write, words, 0, 7), lambda: _write(words, 1, 8)])
     assert words.tolist() == [7, 8]
 
 

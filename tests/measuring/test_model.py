@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -16,7 +16,6 @@ SIZE = st.integers(1, 300)
 HERE = model.Machine(peak=1e12, bandwidth=1e11, overhead=1e-6)
 
 
-@settings(deadline=None)  # the counter is imported on the first call
 @given(SIZE, SIZE, SIZE)
 def test_product_flops_are_what_pytorch_counts(b, d, f):
     with FlopCounterMode(display=False) as counter:

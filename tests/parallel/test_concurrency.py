@@ -86,8 +86,9 @@ def test_products_and_batched_agree() -> None:
 def test_workers_get_equal_shares(n: int, workers: int) -> None:
     number, rounds = saturation.amount(n, workers, 0.01)
     assert number % workers == 0
-    assert number >= workers
-    assert rounds >= 1
+    assert number == workers or 8 * n * n * number <= saturation.BYTES
+    one = number * (2 * n**3 / 6e10 + 2e-6)  # the seconds of a round, at the rate that is assumed
+    assert abs(rounds * one - 0.01) <= one / 2 or (rounds == 1 and one > 0.01)
 
 
 def test_a_crew_begins_together_and_shares_products_out(monkeypatch: pytest.MonkeyPatch) -> None:

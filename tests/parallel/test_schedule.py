@@ -16,7 +16,7 @@ from itertools import pairwise
 import networkx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf.asynchrony.engine import Engine, Variable
@@ -80,7 +80,6 @@ def test_the_critical_path_is_the_longest_chain_in_whatever_order_the_tasks_stan
 
 @pytest.mark.parametrize("use", [schedule.critical_path, lambda tasks: schedule.list_schedule(tasks, 2)])
 @given(tasks=graphs(), back=st.tuples(st.integers(0, 11), st.integers(0, 11)))
-@settings(deadline=None)
 def test_a_circle_is_named(use: Callable, tasks: Graph, back: tuple[int, int]) -> None:
     """Any arrow may be added, also one back; the oracle says whether there is a circle."""
     number, other = (i % len(tasks) for i in back)
@@ -110,7 +109,6 @@ def test_nothing_takes_no_time() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @given(tasks=graphs(), workers=st.integers(1, 8))
-@settings(deadline=None)
 def test_a_schedule_keeps_its_promises(rule: Callable, tasks: Graph, workers: int) -> None:
     turns = {turn.number: turn for turn in rule(tasks, workers)}
     assert turns.keys() == tasks.keys()
@@ -127,7 +125,6 @@ def test_a_schedule_keeps_its_promises(rule: Callable, tasks: Graph, workers: in
 
 @pytest.mark.parametrize("rule", RULES)
 @given(tasks=graphs(), workers=st.integers(1, 4))
-@settings(deadline=None)
 def test_nobody_idles_while_a_task_is_ready(rule: Callable, tasks: Graph, workers: int) -> None:
     turns = {turn.number: turn for turn in rule(tasks, workers)}
     for number, turn in turns.items():

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from dlperf import network
-from dlperf.network import PAYLOAD, Network, Unavailable, address
-from tests import processes
+from dlperf.network import PAYLOAD, Network, Unavailable
+from tests import hosts, processes
 from tests.conftest import ROOT
 from tests.processes import alive, busy, fails_beside_busy, network_of, networks
 
@@ -24,131 +24,6 @@ why = network.unavailable()
 needs_namespaces = pytest.mark.skipif(bool(why), reason=why)
 why_not_delayed = network.unavailable(delay=0.001)
 needs_delays = pytest.mark.skipif(bool(why_not_delayed), reason=why_not_delayed)
-
-
-def hello(rank: int, word: str) -> tuple[str, int]:
-    return word, rank
-
-
-def identity(rank: int) -> tuple[str, list[str]]:
-    return os.readlink("/proc/self/ns/net"), [name for _, name in socket.if_nameindex()]
-
-
-def fail(rank: int) -> None:
-    if rank == 1:
-        raise ValueError("no such gradient")
-
-
-def die(rank: int) -> None:
-    os._exit(3)
-
-
-def connects(rank: int, port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
-    except OSError:
-        return False
-    return True
-
-
-def reach(port: int) -> socket.socket:
-    """Returns a connection to host 1, as soon as that listens."""
-    for _ in range(100):
-        try:
-            connection = socket.create_connection((address(1), port))
-            break
-        except ConnectionRefusedError:
-            sleep(0.02)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def accept(port: int) -> socket.socket:
-    """Returns host 0's connection to this one, host 1."""
-    with socket.create_server((address(1), port)) as server:
-        connection, _ = server.accept()
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def trickle(rank: int, size: int) -> float:
-    """Sends ``size`` bytes from host 0 to host 1 by plain TCP; returns the seconds that they took to come."""
-    if rank == 0:
-        with reach(5000) as connection:
-            connection.sendall(bytes(size))
-            connection.shutdown(socket.SHUT_WR)
-            connection.recv(1)
-        return 0.0
-    with accept(5000) as connection:
-        start, left = perf_counter(), size
-        while left:
-            left -= len(connection.recv(2**20))
-        return perf_counter() - start
-
-
-def ping_pong(rank: int, count: int) -> list[float]:
-    """Returns the seconds of so many round trips of a byte from host 0 to host 1."""
-    with reach(5001) if rank == 0 else accept(5001) as connection:
-        trips = []
-        for _ in range(count):
-            start = perf_counter()
-            if rank == 0:
-                connection.sendall(b"x")
-            connection.recv(1)
-            if rank == 1:
-                connection.sendall(b"x")
-            trips.append(perf_counter() - start)
-    return trips if rank == 0 else []
-
-
-held: list[socket.socket] = []
-
-
-def connect(rank: int) -> None:
-    """Connects the hosts, and keeps the connection for calls to come."""
-    held.append(reach(5002) if rank == 0 else accept(5002))
-
-
-def say(rank: int, word: bytes, patience: float) -> bytes:
-    """Sends a word from host 0 to host 1; returns what came within so many seconds."""
-    if rank == 0:
-        held[-1].sendall(word)
-        return b""
-    return listen(rank, patience)
-
-
-def listen(rank: int, patience: float) -> bytes:
-    """Returns what comes to host 1 within so many seconds."""
-    if rank == 0:
-        return b""
-    held[-1].settimeout(patience)
-    try:
-        return held[-1].recv(2**16)
-    except TimeoutError:
-        return b""
-
-
-def leave_a_child(rank: int) -> None:
-    """Leaves behind a process that nobody waits for, in a session of its own."""
-    subprocess.Popen(["sleep", "1000"], start_new_session=True)
-
-
-def shout(rank: int) -> int:
-    """Writes more than a pipe holds."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.write("no such gradient\n" * 20_000)
-        stream.flush()
-    return rank
-
-
-def summed(rank: int, size: int, count: int) -> list[float]:
-    import torch
-    import torch.distributed as dist
-
-    network.process_group(rank, size)
-    x = torch.full((count,), float(rank + 1))
-    dist.all_reduce(x)
-    return x.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -159,12 +34,12 @@ def pair() -> Iterator[Network]:
 
 @needs_namespaces
 def test_every_host_runs_the_function_with_its_rank(pair: Network) -> None:
-    assert pair.run(hello, "word") == [("word", 0), ("word", 1)]
+    assert pair.run(hosts.hello, "word") == [("word", 0), ("word", 1)]
 
 
 @needs_namespaces
 def test_hosts_are_processes_with_interfaces_of_their_own(pair: Network) -> None:
-    found = pair.run(identity)
+    found = pair.run(hosts.identity)
     assert len({os.readlink("/proc/self/ns/net"), *(namespace for namespace, _ in found)}) == 3
     assert [sorted(names) for _, names in found] == [["eth0", "lo"]] * 2
 
@@ -173,8 +48,8 @@ def test_hosts_are_processes_with_interfaces_of_their_own(pair: Network) -> None
 def test_a_host_cannot_reach_what_is_outside(pair: Network) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert connects(0, port)
-        assert pair.run(connects, port) == [False, False]
+        assert hosts.connects(0, port)
+        assert pair.run(hosts.connects, port) == [False, False]
 
 
 @needs_namespaces
@@ -182,26 +57,26 @@ def test_a_host_cannot_reach_what_is_outside(pair: Network) -> None:
 def test_a_link_is_never_faster_than_its_rate(rate: float) -> None:
     size = int(rate / 4)
     with Network(2, rate) as made:
-        _, seconds = made.run(trickle, size)
+        _, seconds = made.run(hosts.trickle, size)
     assert seconds >= 0.95 * size / PAYLOAD / rate  # a full bucket passes at once, before the clock starts too
 
 
 @needs_namespaces
 def test_all_reduce_adds_over_three_links() -> None:
     with Network(3) as made:
-        assert made.run(summed, 3, 1000) == [[6.0] * 1000] * 3
+        assert made.run(hosts.summed, 3, 1000) == [[6.0] * 1000] * 3
 
 
 @needs_namespaces
 def test_a_failure_names_the_host_and_what_it_raised() -> None:
     with Network(2) as made, pytest.raises(RuntimeError, match=r"host 1 failed in fail(.|\n)*no such gradient"):
-        made.run(fail)
+        made.run(hosts.fail)
 
 
 @needs_namespaces
 def test_a_host_that_ends_is_told_of() -> None:
     with Network(1) as made, pytest.raises(RuntimeError, match="host 0 failed in die: its process has ended"):
-        made.run(die)
+        made.run(hosts.die)
 
 
 @needs_namespaces
@@ -212,7 +87,7 @@ def test_the_first_failure_is_raised_while_others_are_busy() -> None:
             made.run(fails_beside_busy)
         assert perf_counter() - start < 30  # host 0 would be busy for days
         with pytest.raises(RuntimeError, match="this network has ended"):
-            made.run(hello, "word")
+            made.run(hosts.hello, "word")
 
 
 @needs_namespaces
@@ -223,15 +98,15 @@ def test_a_time_limit_names_who_is_late() -> None:
 
 @needs_namespaces
 def test_hosts_may_write_as_much_as_they_like(pair: Network) -> None:
-    assert pair.run(shout, timeout=60) == [0, 1]
+    assert pair.run(hosts.shout, timeout=60) == [0, 1]
 
 
 @needs_namespaces
 def test_what_hosts_wrote_is_told_with_a_failure() -> None:
     with Network(2) as made:
-        made.run(shout)
+        made.run(hosts.shout)
         with pytest.raises(RuntimeError) as caught:
-            made.run(die)
+            made.run(hosts.die)
     assert "no such gradient" in "".join(caught.value.__notes__)
 
 
@@ -239,19 +114,15 @@ def test_what_hosts_wrote_is_told_with_a_failure() -> None:
 def test_each_link_has_its_own_rate() -> None:
     slow = 1e6
     with Network(3, (1e8, slow, 1e8)) as made:
-        _, seconds, _ = made.run(trickle_of_two, int(slow / 2))
+        _, seconds, _ = made.run(hosts.trickle_of_two, int(slow / 2))
     assert seconds >= 0.9 * int(slow / 2) / PAYLOAD / slow
-
-
-def trickle_of_two(rank: int, size: int) -> float:
-    return trickle(rank, size) if rank < 2 else 0.0
 
 
 @needs_delays
 @pytest.mark.parametrize(("delay", "trip"), [(0.01, 0.04), ((0.0, 0.02), 0.04)])
 def test_a_round_trip_takes_the_delays_of_both_links_twice(delay: float | tuple[float, float], trip: float) -> None:
     with Network(2, delay=delay) as made:
-        trips = sorted(made.run(ping_pong, 20)[0])
+        trips = sorted(made.run(hosts.ping_pong, 20)[0])
     assert trips[0] >= trip
     assert trips[10] < 3 * trip
 
@@ -260,7 +131,7 @@ def test_a_round_trip_takes_the_delays_of_both_links_twice(delay: float | tuple[
 def test_a_link_with_a_delay_keeps_its_rate_and_every_byte() -> None:
     rate = 5e6
     with Network(2, rate, 0.002) as made:
-        _, seconds = made.run(trickle, int(rate / 2))
+        _, seconds = made.run(hosts.trickle, int(rate / 2))
     assert 0.95 * 0.5 / PAYLOAD <= seconds < 10
 
 
@@ -274,32 +145,28 @@ def test_a_delay_without_tap_says_what_it_needs(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("delay", [0.0, pytest.param(0.001, marks=needs_delays)])
 def test_what_is_sent_over_a_cut_link_comes_when_it_is_mended(delay: float) -> None:
     with Network(2, delay=delay) as made:
-        made.run(connect)
-        assert made.run(say, b"before", 60.0) == [b"", b"before"]
+        made.run(hosts.connect)
+        assert made.run(hosts.say, b"before", 60.0) == [b"", b"before"]
         with made.severed(1):
-            assert made.run(say, b"meanwhile", 1.0) == [b"", b""]
-        assert made.run(listen, 60.0) == [b"", b"meanwhile"]
+            assert made.run(hosts.say, b"meanwhile", 1.0) == [b"", b""]
+        assert made.run(hosts.listen, 60.0) == [b"", b"meanwhile"]
 
 
 @needs_namespaces
 def test_a_cut_host_cannot_be_reached_and_the_others_can() -> None:
     with Network(3) as made:
         made.cut(2)
-        assert made.run(ping_pong_of_two, 3)[0]
+        assert made.run(hosts.ping_pong_of_two, 3)[0]
         with pytest.raises(TimeoutError, match="host 0, 1, 2 did not answer"):
-            made.run(summed, 3, 10, timeout=2)
-
-
-def ping_pong_of_two(rank: int, count: int) -> list[float]:
-    return ping_pong(rank, count) if rank < 2 else []
+            made.run(hosts.summed, 3, 10, timeout=2)
 
 
 @needs_namespaces
 def test_a_link_is_cut_and_mended_while_hosts_run(pair: Network) -> None:
-    pair.run(connect)
+    pair.run(hosts.connect)
     with ThreadPoolExecutor(1) as pool:
         pair.cut(0)
-        answer = pool.submit(pair.run, say, b"late", 60.0)
+        answer = pool.submit(pair.run, hosts.say, b"late", 60.0)
         sleep(0.5)
         assert not answer.done()
         pair.mend(0)
@@ -316,7 +183,7 @@ PARENT = """
 import os, sys
 from dlperf.network import Network
 from tests.processes import busy, fails_beside_busy
-from tests.slow.test_network import leave_a_child
+from tests import hosts
 with Network(2) as net:
     print("up", flush=True)
     sys.stdin.readline()
@@ -376,8 +243,8 @@ def test_busy_hosts_end_within_a_second_of_their_parent(parent: Parent, number: 
     [
         "net.run(fails_beside_busy)",
         "net.run(busy, timeout=0.5)",
-        "net.run(leave_a_child)",
-        "net.run(leave_a_child); os._exit(0)",
+        "net.run(hosts.leave_a_child)",
+        "net.run(hosts.leave_a_child); os._exit(0)",
         "raise KeyboardInterrupt",
         "",
     ],
@@ -400,7 +267,7 @@ def test_a_network_that_is_just_starting_ends_with_its_parent(parent: Parent, se
     assert processes.soon(started, 60)
     parent.process.kill()
     parent.process.wait()
-    assert processes.soon(parent.has_left_nothing)
+    assert processes.soon(parent.has_left_nothing, 30)  # Python itself may be starting
 
 
 @needs_namespaces
@@ -413,7 +280,7 @@ def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -
         with pytest.raises(RuntimeError, match="this network has ended"):
             made.cut(0)
         with pytest.raises(RuntimeError, match="its process has ended"):
-            made.run(hello, "word")
+            made.run(hosts.hello, "word")
         with pytest.raises(RuntimeError, match="this network has ended"):
             made.cut(0)
 

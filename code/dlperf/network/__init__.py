@@ -63,8 +63,9 @@ class Network(AbstractContextManager):
     Each packet takes ``delay`` seconds on every link, and from host to host it crosses two. Rate and delay are
     one number, or one for each host. Host ``i`` is a Python process with the address ``10.0.0.(i + 1)``. It computes
     with one thread; for this and the threads that send it has its share of the cores. Raises `Unavailable` where the
-    system cannot do it. A delay is kept by a process of the switch, which takes some of a core, and where all of them
-    are busy a packet may come a few milliseconds late; a link without one is the kernel's alone.
+    system cannot do it. A delay is kept by a process of the switch, which takes some of a core: a seventh for
+    1 Gbit/s. Where all cores are busy, a packet may come milliseconds late, and TCP does not fill a fast link.
+    A link without a delay is the kernel's alone.
     """
 
     def __init__(

@@ -55,9 +55,9 @@ def switch(plan: Plan) -> None:
 
     It is the first of its process namespace: when it ends, the kernel kills all others.
     """
+    _end_with(plan.parent)  # before anything that takes a while
     from pyroute2 import IPRoute
 
-    _end_with(plan.parent)
     with IPRoute() as ip:
         ip.link("add", ifname="switch", kind="bridge")
         (bridge,) = ip.link_lookup(ifname="switch")

@@ -72,12 +72,14 @@ class Source:
                 return each[0] if len(set(each)) == 1 else EITHER
             case ast.IfExp(test=inner, orelse=ast.Constant(value=None | False)):
                 return max(EITHER, self.condition(inner))
+            case ast.IfExp(test=inner, orelse=ast.IfExp() as other):
+                return max(EITHER, min(self.condition(inner), self.condition(other)))
             case ast.Compare(left=ast.Attribute(attr="type"), ops=[op], comparators=[ast.Constant(value=kind)]):
                 here = {"cuda": WITH, "cpu": WITHOUT}.get(kind, EITHER)
                 return here if isinstance(op, ast.Eq) else -here if isinstance(op, ast.NotEq) else EITHER
             case ast.Compare(ops=[ast.Lt()], comparators=[counted]):  # i < torch.cuda.device_count()
                 return self.condition(counted)
-            case ast.Call(func=ast.Name(id="has_cuda") | ast.Attribute(attr="has_cuda")):
+            case ast.Call(func=ast.Name(id="has_cuda" | "is_gpu") | ast.Attribute(attr="has_cuda" | "is_gpu")):
                 return WITH
             case ast.Call(func=ast.Attribute(attr="startswith"), args=[ast.Constant(value="cuda")]):
                 return WITH
@@ -125,7 +127,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
 class Walk:
     """One look at a source: each statement with whether it is a GPU's, given the functions known to be."""
 
-    def __init__(self, source: Source, guards: set[str], functions: set[int]) -> None:
+    def __init__(self, source: Source, guards: frozenset[str], functions: set[int]) -> None:
         self.source, self.guards, self.functions = source, guards, functions
         self.statements: list[tuple[ast.stmt, bool]] = []
         self._block(source.tree.body, False)
@@ -166,13 +168,15 @@ class Walk:
         return False
 
 
-def _guards(source: Source) -> set[str]:
-    """Returns the functions that begin by raising without a GPU."""
-    found = set()
+def _guards(source: Source, known: frozenset[str] = frozenset()) -> set[str]:
+    """Returns the functions that begin by raising without a GPU, or by calling one that is ``known`` to."""
+    found = set(known)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.FunctionDef):
             match [statement for statement in node.body if not _is_docstring(statement)]:
                 case [ast.If(body=[ast.Raise()], orelse=[]) as first, *_] if source.condition(first.test) == WITHOUT:
+                    found.add(node.name)
+                case [ast.Expr(value=ast.Call(func=ast.Name(id=name))), _, *_] if name in found:
                     found.add(node.name)
     return found
 
@@ -190,7 +194,8 @@ def sources() -> list[Source]:
 def gpu_only(read: list[Source] | None = None) -> dict[str, list[int]]:
     """Returns the lines on which a GPU's statements begin, by the module's path; docstrings are none."""
     read = read or sources()
-    guards = {name for source in read for name in _guards(source)}
+    guards = frozenset(name for source in read for name in _guards(source))
+    guards |= {name for source in read for name in _guards(source, guards)}
     functions: set[int] = set()
     while True:
         walks = [Walk(source, guards, functions) for source in read]

@@ -97,9 +97,15 @@ def _waiting() -> dict[str, Any]:
         )
         lib.sim_set_sync_mode(int(mode))
 
+    def sleep(cycles: int) -> None:
+        import torch
+
+        torch.empty(0, device="cuda")  # so that PyTorch's core knows, too, that there is something to wait for
+        lib.sim_busy(lib.sim_device(), cycles / CLOCK)
+
     return {
         "_cuda_synchronize": lambda: checked(lib.sim_synchronize_device(lib.sim_device())),
-        "_cuda_sleep": lambda cycles: lib.sim_busy(lib.sim_device(), cycles / CLOCK),
+        "_cuda_sleep": sleep,
         "_cuda_set_sync_debug_mode": set_mode,
         "_cuda_get_sync_debug_mode": lambda: lib.sim_sync_mode(),
     }

@@ -61,7 +61,6 @@ def test_blocks_are_counted_as_calls() -> None:
 def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
     seconds = compilation.first_calls_in_new_process(tmp_path, batch=2)
     assert len(seconds) == 3
-    assert min(seconds) > 0
     assert any(tmp_path.rglob("*.so"))
 
 

@@ -1,7 +1,6 @@
 """Real tools: mbw copies beside us, perf counts or says that it may not."""
 
 import shutil
-from contextlib import suppress
 
 import pytest
 
@@ -23,5 +22,8 @@ def test_mbw_runs_all_its_tests():
 
 
 def test_perf_counts_or_refuses():
-    with suppress(Unknown):
-        assert reference_tools.counted("L1-dcache-load-misses", lambda: sum(range(1000)), seconds=0.1) >= 0
+    try:
+        counted = reference_tools.counted("instructions:u", lambda: sum(range(100_000)), seconds=0.2)
+    except Unknown as unknown:
+        pytest.skip(str(unknown))
+    assert counted > 100_000  # an addition is an instruction or more
