@@ -1,4 +1,4 @@
-"""What stands beside the pages: MathJax once for all editions, and nothing that no page asks for."""
+"""What stands beside the pages: MathJax once for all languages, and nothing that no page asks for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNUSED = [
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:
-    """Completes `_static`: MathJax once for all editions, nothing unused; removes pages that the book no longer has."""
+    """Completes `_static`: MathJax once, nothing unused; removes pages that the book no longer has."""
     if error is not None or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
@@ -47,11 +47,11 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
         _copy_mathjax(static / "mathjax")
 
 
-def _forget_pages(app: Sphinx, editions: set[str]) -> None:
+def _forget_pages(app: Sphinx, languages: set[str]) -> None:
     """Removes pages of earlier builds that the book no longer has."""
     for path in Path(app.outdir).rglob("*.html"):
         name = path.relative_to(app.outdir)
-        if name.parts[0] not in editions and name.with_suffix("").as_posix() not in {*app.env.found_docs, "search"}:
+        if name.parts[0] not in languages and name.with_suffix("").as_posix() not in {*app.env.found_docs, "search"}:
             path.unlink()
 
 

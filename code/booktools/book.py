@@ -21,7 +21,7 @@ class BookError(Exception):
 
 @dataclass(frozen=True)
 class Language:
-    """One edition: its folder and URL part, Sphinx's and HTML's names for it, and its name for itself."""
+    """A language of the book: its folder and URL part, Sphinx's and HTML's names for it, and its name for itself."""
 
     code: str
     sphinx: str
@@ -51,16 +51,16 @@ class Book:
 
     @functools.cached_property
     def languages(self) -> list[Language]:
-        """The editions, the one at the site's root first."""
+        """The languages, the one at the site's root first."""
         entries = self.config["sphinx"]["config"]["booktools_languages"]
         return [Language(**entry) for entry in entries]
 
     def language(self, sphinx_name: str | None) -> Language:
-        """Returns the edition that Sphinx builds under this name."""
+        """Returns the language that Sphinx knows by this name."""
         return next(x for x in self.languages if x.sphinx == (sphinx_name or "en"))
 
-    def edition(self, code: str) -> Language:
-        """Returns the edition in the folder ``code``."""
+    def language_in(self, code: str) -> Language:
+        """Returns the language in the folder ``code``."""
         return next(x for x in self.languages if x.code == code)
 
     @functools.cached_property

@@ -161,7 +161,7 @@ def _build_languages(
     if FULL in results.values():
         raise no_room(book, work(book, name))
     if failed := [language.name for language, status in results.items() if status]:
-        raise BookError(f"the edition in {' and '.join(failed)} failed: see above")
+        raise BookError(f"{' and '.join(failed)} could not be built: see above")
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""The look of the site: the book's own theme (``theme/``), in the language of each edition.
+"""The look of the site: the book's own theme (``theme/``), in each language.
 
 The theme is three templates, a style sheet and two scripts; nothing of Jupyter Book's stock theme
 reaches a page. Every string in a template goes through ``say``, that is through the catalogue of the
-edition's language, and one that is missing there fails the build like a label's.
+page's language, and one that is missing there fails the build like a label's.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def _page(
     """Gives the templates what they show beyond the page's body."""
     book, here = current().book, current().language
     root = context["content_root"] + ("" if here == book.languages[0] else "../")
-    context["edition"], context["site_root"] = here, root
-    context["editions"] = [_edition(app.config, book, language, here, pagename, root) for language in book.languages]
+    context["here"], context["site_root"] = here, root
+    context["languages"] = [_in_language(app.config, book, each, here, pagename, root) for each in book.languages]
     context["say"] = current().catalogue.translate
     context["mark"] = app.config.booktools_version[:8]
     context["has_math"] = 'class="math ' in context.get("body", "")
@@ -90,7 +90,7 @@ def _page(
         context["body"] = _clean(context["body"], context["say"])
 
 
-def _edition(
+def _in_language(
     config: Config, book: Book, language: Language, here: Language, pagename: str, root: str
 ) -> dict[str, Any]:
     """Returns what a page says of itself in one language; ``hint`` and ``close`` are in that language."""
@@ -174,7 +174,7 @@ def _retranslated(app: Sphinx, env: BuildEnvironment) -> list[str]:
     book = current().book
     with contextlib.suppress(OSError, ValueError):
         then = json.loads(_said().read_text(encoding="utf-8"))
-        now = {code: labels_of(book, book.edition(code)).entries for code in then}
+        now = {code: labels_of(book, book.language_in(code)).entries for code in then}
         if any(now[code].get(text) != found for code, said in then.items() for text, found in said.items()):
             return sorted(env.found_docs)
     for language in book.languages:

@@ -42,7 +42,7 @@ def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, qui
     A build that was broken off leaves no mark; then every page is written again, for what Sphinx
     remembers to have read may never have been written.
     """
-    language = book.edition(code)
+    language = book.language_in(code)
     doctrees, finished = doctrees_of(book, language, name), finished_of(book, language, name)
     whole = finished.is_file()
     finished.unlink(missing_ok=True)

@@ -34,7 +34,7 @@ def site_folder() -> Path:
 
 
 def languages() -> list[Language]:
-    """Returns the editions that `_config.yml` lists, the one at the root first."""
+    """Returns the languages that `_config.yml` lists, the one at the root first."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     return [Language(**entry) for entry in config["sphinx"]["config"]["booktools_languages"]]
 

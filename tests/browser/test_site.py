@@ -62,7 +62,7 @@ FACTS = """() => ({
   lang: document.documentElement.lang,
   title: document.title,
   alternates: [...document.querySelectorAll("link[rel=alternate][hreflang]")].map((l) => [l.hreflang, l.href]),
-  editions: [...document.querySelectorAll(".dl-languages a")].map((a) => [a.hreflang, a.href]),
+  languages: [...document.querySelectorAll(".dl-languages a")].map((a) => [a.hreflang, a.href]),
   maths: document.querySelectorAll("article .math").length,
   rendered: document.querySelectorAll("article .math mjx-container").length,
   badMaths: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].map((e) => e.textContent),
@@ -186,7 +186,7 @@ def test_says_its_language_and_where_the_others_are(visitor: Visitor, page: str)
     alternates = {tag: urlsplit(url).path for tag, url in facts["alternates"]}
     assert alternates.pop("x-default").endswith("/" + paths[FIRST.html])
     assert {tag: path.endswith("/" + paths[tag]) for tag, path in alternates.items()} == dict.fromkeys(paths, True)
-    assert dict(facts["editions"]) == {tag: visitor.base + path for tag, path in paths.items()}
+    assert dict(facts["languages"]) == {tag: visitor.base + path for tag, path in paths.items()}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if language_of(page).code == "zh"])

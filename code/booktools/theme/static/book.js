@@ -54,19 +54,19 @@ for (const link of document.querySelectorAll("a[data-switch]")) {
     link.href = page + (document.body.classList.contains("dl-page-search") ? location.search : "") + (id ? "#" + id : "");
   };
   for (const event of ["pointerdown", "focus", "click"]) link.addEventListener(event, aim);
-  link.addEventListener("click", () => memory.set("dl-edition", link.dataset.switch));
+  link.addEventListener("click", () => memory.set("dl-language", link.dataset.switch));
 }
 
-// --- a hint for readers whose browser prefers another edition: shown until closed, or until they switch once ---
+// --- a hint for readers whose browser prefers another language: shown until closed, or until they switch once ---
 const base = (tag) => tag.toLowerCase().split("-")[0];
 const hints = [...document.querySelectorAll(".dl-hint")];
-const offered = [document.documentElement.lang, ...hints.map((hint) => hint.dataset.edition)];
+const offered = [document.documentElement.lang, ...hints.map((hint) => hint.dataset.language)];
 const preferred = (navigator.languages ?? [navigator.language]).find((tag) => offered.some((lang) => base(lang) === base(tag)));
 for (const hint of hints) {
-  if (preferred && base(preferred) === base(hint.dataset.edition) && !memory.get("dl-edition")) hint.hidden = false;
+  if (preferred && base(preferred) === base(hint.dataset.language) && !memory.get("dl-language")) hint.hidden = false;
   hint.querySelector("button").addEventListener("click", () => {
     hint.hidden = true;
-    memory.set("dl-edition", document.documentElement.lang);
+    memory.set("dl-language", document.documentElement.lang);
   });
 }
 
