@@ -34,7 +34,7 @@ def test_graphs_are_counted_at_breaks_and_at_new_shapes() -> None:
 
 
 def test_break_even_is_never_where_each_call_loses() -> None:
-    slow, fast = Measurement((0.003,)), Measurement((0.001,))
+    slow, fast = (Measurement(seconds, turns="t") for seconds in ((0.003,), (0.001,)))
     assert compilation.break_even(10, slow, fast) == pytest.approx(5000)
     assert compilation.break_even(10, fast, slow) == math.inf
 
