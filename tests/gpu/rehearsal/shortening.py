@@ -20,6 +20,7 @@ MOST: dict[str, float] = {
     **dict.fromkeys(("rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
     "samples": 2,
     "items": 5,
+    "calls": 200,
     **dict.fromkeys(("number", "requests"), 20),
     "repeats": 1,
     "n": 1000,
