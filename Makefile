@@ -18,7 +18,7 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 test: check chapters unit gpu browser ## everything that must pass
 	@echo "All tests passed."
 
-check: $(READY) ## the fast part, under a minute: lints, types, language parity, unit tests
+check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
@@ -28,7 +28,7 @@ check: $(READY) ## the fast part, under a minute: lints, types, language parity,
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
-unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long
+unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long or starts processes
 	@$(BIN)/pytest -q tests/build tests/slow
 
 gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from time import perf_counter, sleep
 
 from dlperf import network
@@ -143,3 +144,17 @@ def summed(rank: int, size: int, count: int) -> list[float]:
     x = torch.full((count,), float(rank + 1))
     dist.all_reduce(x)
     return x.tolist()
+
+
+def cores_beside(rank: int, size: int, host: int) -> tuple[set[int], set[str]]:
+    """Joins with a network card; returns the cores of this thread, and those of every thread that joining started."""
+    import torch
+    import torch.distributed as dist
+
+    tasks = Path("/proc/self/task")  # that of the system, which counts threads in another way than a host does
+    before = set(tasks.iterdir())
+    network.process_group_beside(rank, size, host)
+    dist.all_reduce(torch.ones(1))
+    started = [(each / "status").read_text() for each in set(tasks.iterdir()) - before]
+    allowed = {line.split()[-1] for status in started for line in status.splitlines() if "Cpus_allowed_list" in line}
+    return os.sched_getaffinity(0), allowed

@@ -21,6 +21,7 @@ from dlperf.records import MIME, PREFIX, bundle
 MADE_UP: dict[str, dict[str, Any]] = {
     "quux": {
         "cpu": "Quux(R) Zorb(TM) Whatsit 9000 Turbo @ 2.50GHz",
+        "microarchitecture": "zorblake",
         "cores": 6,
         "compiler": "zorb++ (Plan Ten from Bell Labs) 0.99-rc1 prerelease",
         "os": "Plan Ten from Bell Labs",
@@ -39,9 +40,13 @@ MADE_UP: dict[str, dict[str, Any]] = {
         "virtual": True,
     },
     "bare": {"cpu": "Thingamajig", "cores": 1, "compiler": None, "os": "Windows Vistaville", "memory_bytes": None},
+    "namesake": {"cpu": "Quux(R) Zorb(TM) Whatsit 9000 Turbo @ 2.50GHz", "microarchitecture": "zorbwell"},
 }
-"""One with strange names, one with GPUs, and one with none of the tools; what is not here, no machine tells."""
-ALSO = {"driver": None, "cuda": None, "gpus": [], "virtual": None, "device": "CPU, 1 thread"}
+"""One with strange names, one with GPUs, one with none of the tools, and one whose processor has another's name.
+
+What is not here, no machine tells.
+"""
+ALSO = {"microarchitecture": None, "driver": None, "cuda": None, "gpus": [], "virtual": None, "device": "CPU, 1 thread"}
 WORDS = sorted(
     {
         word

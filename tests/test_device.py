@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from collections.abc import Callable
 
@@ -106,11 +107,30 @@ def test_an_engine_waits_for_a_gpu_without_streams(kind: str, monkeypatch: pytes
     assert seen == ["operation", f"{kind}:1"]
 
 
+def test_an_engine_without_cuda_asks_cuda_for_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Apple's GPU even ``torch.cuda.stream(None)`` fails, since PyTorch asks that GPU for its number."""
+
+    def refuse(*_: object) -> None:
+        raise AttributeError("module 'torch.mps' has no attribute 'current_device'")
+
+    monkeypatch.setattr(torch.cuda, "stream", refuse)
+    done = threading.Event()
+    with scheduler.Scheduler(["cpu"]) as engine:
+        engine.enqueue(done.set)
+        try:
+            assert done.wait(10)
+        finally:
+            if not done.is_set():  # nobody would ever come to what was enqueued
+                engine._pending.clear()
+
+
 def test_what_any_gpu_can_do_asks_for_no_cuda(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_gpu(kind)
     assert not is_gpu("cpu")
     assert model.uncached(kind) == 2**28
     assert concurrency.two_devices() == [f"{kind}:0", f"{kind}:1"]
+    assert torch.float64 not in accelerator.float_types(kind)  # Apple's have none
+    assert accelerator.float_types("cpu")[2] == torch.float64
     if kind != "cuda":
         assert [part.kind for part in inventory.accelerators()] == ["gpu", "gpu"]
         with pytest.raises(Unknown, match="pinned memory need a CUDA device, and this is "):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import subprocess
-import sys
 import tomllib
 
 import pytest
@@ -26,21 +25,6 @@ MODULES = sorted(
 def names(requirements: list[str]) -> set[str]:
     """Returns the distributions that requirements name, without their versions."""
     return {re.split(r"[^\w.-]", requirement)[0] for requirement in requirements}
-
-
-def python(code: str, *refused: str) -> str:
-    """Returns what a program prints in an interpreter that has none of the ``refused`` packages."""
-    refuse = f"""
-import importlib.abc, sys
-class Refuse(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {set(refused)!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Refuse())
-"""
-    done = subprocess.run([sys.executable, "-c", refuse + code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def brought(*extras: str) -> set[str]:
@@ -78,54 +62,6 @@ def test_so_do_the_commands_of_the_readmes(readme: str) -> None:
     assert named
     assert {folder for folder, _ in named} == {"."}
     assert {extra for _, extra in named} <= set(EXTRAS)
-
-
-def test_without_pyroute2_the_probe_names_it_and_not_the_system() -> None:
-    code = """
-from dlperf.hardware import Unknown, links
-try:
-    links.over_ten_gigabit()
-except Unknown as why:
-    print(why)
-"""
-    assert python(code, "pyroute2") == lacking("pyroute2")
-
-
-def test_without_cramjam_the_probe_names_it() -> None:
-    code = """
-from dlperf.hardware import Unknown, compression
-try:
-    compression.snappy()
-except Unknown as why:
-    print(why)
-"""
-    assert python(code, "cramjam") == lacking("cramjam")
-
-
-@pytest.mark.parametrize("package", ["numba", "psutil", "tqdm"])
-def test_without_its_packages_the_survey_names_the_first(package: str) -> None:
-    code = """
-try:
-    import dlperf.hardware
-except ImportError as error:
-    print(error)
-"""
-    assert python(code, package).endswith(lacking(package))
-
-
-def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:
-    """Everything but `dlperf.hardware` is imported in an interpreter that has nothing else."""
-    plain = [module for module in MODULES if module.partition(".")[0] != "hardware"]
-    code = f"""
-import importlib
-for name in {plain!r}:
-    importlib.import_module("dlperf." + name)
-from dlperf.records import record
-record("page.key", 1.5)
-"""
-    build = {"IPython", "ipykernel", "nbformat", "nbclient", "sphinx", "myst_nb", "babel", "bs4", "yaml", "pytest"}
-    experiments = {"jax", *names(EXTRAS["hardware"])}
-    assert python(code, *build, *experiments) == '{"page.key": "1.5"}'
 
 
 def test_what_pip_leaves_behind_is_ignored() -> None:

@@ -12,8 +12,8 @@ from booktools.fingerprint import DLPERF, imported, reached
 from booktools.notebook import code_cells, read_page
 from tests.conftest import ROOT
 
-SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "device", "environment"}
-SPINE |= {"native", "workers", "network", "records", "plot", "palette"}
+SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}
+SPINE |= {"environment", "native", "workers", "network", "records", "plot", "palette"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}
@@ -96,3 +96,10 @@ def test_a_page_that_imports_one_module_does_not_reach_its_neighbours(package: s
     """So that a module more for one chapter makes no record of another stale."""
     modules, _ = reached({f"dlperf.{package}"})
     assert modules.keys() == {"dlperf", f"dlperf.{package}"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_that_words_name_exist(module: str) -> None:
+    """Whoever renames one changes what is said of it elsewhere."""
+    named = re.findall(r"`dlperf\.([\w.]+)`", SOURCES[module])
+    assert [name for name in named if not {name, name.rpartition(".")[0]} & set(MODULES)] == []

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
 
 from dlperf import timing
-from dlperf.environment import _quota, cache_bytes, environment, places
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 
@@ -95,7 +92,7 @@ def test_a_measurement_waits_for_its_device_at_both_ends(monkeypatch: pytest.Mon
 
 def test_few_samples_are_warned_of() -> None:
     sleep = lambda: time.sleep(0.02)
-    with pytest.warns(timing.FewSamplesWarning, match=r"a: 2 samples each, their time of 0\.03 s was used up"):
+    with pytest.warns(timing.FewSamplesWarning, match=r"a: [12] samples each, their time of 0\.03 s was used up"):
         compare({"a": sleep}, max_seconds=0.03)
     with warnings.catch_warnings():
         warnings.simplefilter("error", timing.FewSamplesWarning)
@@ -134,58 +131,3 @@ def test_threads_are_set_while_measuring_and_put_back() -> None:
 def test_what_cannot_be_called_is_named() -> None:
     with pytest.raises(TypeError, match="got Tensor; wrap it in a lambda"):
         measure(torch.ones(1))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("limit", "cores"), [("150000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)]
-)
-def test_a_quota_counts_as_cores(tmp_path: Path, limit: str, cores: int | None) -> None:
-    assert _quota(tmp_path) is None
-    (tmp_path / "cpu.max").write_text(limit)
-    assert _quota(tmp_path) == cores
-
-
-@pytest.mark.parametrize(("limit", "cores"), [("250000", 3), ("-1", None)])
-def test_a_quota_of_the_older_kind_counts_too(tmp_path: Path, limit: str, cores: int | None) -> None:
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu/cpu.cfs_quota_us").write_text(limit)
-    (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000")
-    assert _quota(tmp_path) == cores
-
-
-def test_cache_bytes_adds_up_the_last_level_and_counts_a_shared_cache_once(tmp_path: Path) -> None:
-    for core in range(4):
-        for level, size, sharers in ((1, "32K", str(core)), (3, "1024K", "0-1" if core < 2 else "2-3")):
-            index = tmp_path / f"cpu{core}/cache/index{level}"
-            index.mkdir(parents=True)
-            for name, value in {"level": level, "size": size, "shared_cpu_list": sharers}.items():
-                (index / name).write_text(f"{value}\n")
-    assert cache_bytes(tmp_path) == 2 * 2**20
-    assert cache_bytes(tmp_path / "nothing") == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin")
-def test_places_take_the_second_thread_of_a_core_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}
-    told = lambda path, **_: threads[int(path.parts[5].removeprefix("cpu"))] + "\n"
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(threads))
-    monkeypatch.setattr(Path, "read_text", told)
-    assert places() == [0, 1, 2, 3]
-    threads.update({0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"})
-    assert places() == [0, 2, 1, 3]
-
-
-def test_environment_tells_the_threads_of_this_moment() -> None:
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(threads + 1)
-        assert environment()["threads"] == threads + 1
-    finally:
-        torch.set_num_threads(threads)
-
-
-def test_environment_says_what_and_when() -> None:
-    here = environment()
-    assert here["torch"] == torch.__version__
-    assert int(str(here["cores"])) >= 1
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(here["date"]))

@@ -1,83 +1,145 @@
-"""The claims of the chapter *Asynchronous computation*."""
+"""The claims of the chapter *Asynchronous computation*, each with its rival, and what else its text follows."""
 
 from __future__ import annotations
 
-from booktools.claims import Claim
+from math import log
+
+from booktools.claims import Bound, Claim, Outcome, Records, Rival
+
+DEPTHS = {"async.one-more": 1, "async.two-more": 2, "async.four-more": 4}
+"""For each bounded queue that was tried, the batches that it should hold beside the one at work."""
+
+
+def everything(r: Records) -> float:
+    """Returns the growth of a process that holds all batches at once, over the growth that was predicted."""
+    grown, base, size = r["async.free-memory"].median, r["async.sync-memory"].median, r["async.batch-bytes"]
+    return (base + (r["async.batches"] - 1) * size) / (grown / r["async.free-fit"].median)
+
 
 CLAIMS = (
     Claim(
         id="async.enqueue",
         keys=("async.enqueue-share",),
         holds=lambda r: r["async.enqueue-share"] < 0.02,
-    ),
-    Claim(
-        id="async.engine-cost",
-        keys=("async.call-ratio",),
-        holds=lambda r: r["async.call-ratio"].median < 3,
+        rival=Rival("the call returns when the value is there", lambda r: {"async.enqueue-share": 1}),
     ),
     Claim(
         id="async.cpu",
-        keys=("async.left-pytorch",),
+        keys=("async.left-pytorch", "async.left-engine"),
         holds=lambda r: r["async.left-pytorch"].median < 0.05,
+        rival=Rival(
+            "PyTorch works on in a thread of its own, as the engine does",
+            lambda r: {"async.left-pytorch": r["async.left-engine"].median},
+        ),
     ),
     Claim(
         id="async.branches",
         keys=("async.branches-speedup",),
         holds=lambda r: r["async.branches-speedup"].median > 1.3,
+        rival=Rival("the branches run one after the other", lambda r: {"async.branches-speedup": 1}),
         needs=("cores>=2",),
     ),
-    Claim(
-        id="async.back-end",
-        keys=("async.back-asynchronous-fit",),
-        holds=lambda r: 0.9 < r["async.back-asynchronous-fit"].median < 1.1,
-        needs=("cores>=2",),
-    ),
-    Claim(
-        id="async.front-end",
-        keys=("async.front-woken-fit",),
-        holds=lambda r: 0.9 < r["async.front-woken-fit"].median < 1.1,
-        needs=("cores>=2",),
+    *(
+        Claim(
+            id=f"async.{side}-end",
+            keys=(f"async.slow-{side}-asynchronous-fit", f"async.slow-{side}-serial-fit"),
+            holds=lambda r, fit=f"async.slow-{side}-asynchronous-fit", total=f"async.slow-{side}-serial-fit": (
+                abs(log(r[fit].median)) < abs(log(r[total].median))
+            ),
+            rival=Rival(
+                "the two sides never overlap, and a call takes their sum",
+                lambda r, fit=f"async.slow-{side}-asynchronous-fit", total=f"async.slow-{side}-serial-fit": {
+                    fit: r[fit].median / r[total].median,
+                    total: 1,
+                },
+            ),
+            needs=("cores>=2",),
+        )
+        for side in ("back", "front")
     ),
     Claim(
         id="async.lock",
         keys=("async.empty-fit",),
-        holds=lambda r: r["async.empty-fit"].median < 0.9,
+        holds=lambda r: r["async.empty-fit"].median < 0.8,
+        rival=Rival("the two sides overlap, as they do with long operations", lambda r: {"async.empty-fit": 1}),
     ),
     Claim(
         id="async.depth-memory",
-        keys=("async.bounded-fit",),
-        holds=lambda r: 0.9 < r["async.bounded-fit"].median < 1.1,
+        keys=tuple(DEPTHS),
+        holds=lambda r: all(abs(r[key].median - depth) < 0.5 for key, depth in DEPTHS.items()),
+        rival=Rival(
+            "the batch in the hands of the front end comes on top",
+            lambda r: {key: depth + 1 for key, depth in DEPTHS.items()},
+        ),
     ),
     Claim(
         id="async.backlog",
-        keys=("async.free-fit",),
+        keys=("async.free-fit", "async.free-memory", "async.sync-memory", "async.batch-bytes", "async.batches"),
         holds=lambda r: 0.9 < r["async.free-fit"].median < 1.1,
-    ),
-    Claim(
-        id="async.memory",
-        keys=("async.free-factor",),
-        holds=lambda r: r["async.free-factor"].median >= 5,
+        rival=Rival("all batches are in memory at once", lambda r: {"async.free-fit": everything(r)}),
     ),
     Claim(
         id="async.bounded",
-        keys=("async.two-speed", "async.two-factor"),
-        holds=lambda r: r["async.two-speed"].median >= 0.9 and r["async.two-factor"].median < 1.3,
+        keys=("async.two-saved",),
+        holds=lambda r: r["async.two-saved"].median > 0.5,
+        rival=Rival(
+            "a bound makes both sides take turns, as a wait for each batch does",
+            lambda r: {"async.two-saved": 0},
+        ),
     ),
     Claim(
         id="async.streams",
         keys=("async.streams-speedup",),
         holds=lambda r: r["async.streams-speedup"].median > 1.5,
+        rival=Rival("a GPU runs one kernel after the other", lambda r: {"async.streams-speedup": 1}),
         needs=("cuda",),
     ),
     Claim(
         id="async.loader",
-        keys=("async.worker", "async.in-line"),
-        holds=lambda r: r["async.worker"].median < r["async.in-line"].median,
+        keys=("async.worker-saved",),
+        holds=lambda r: r["async.worker-saved"].median > 0.5,
+        rival=Rival("the worker fetches only when it is asked", lambda r: {"async.worker-saved": 0}),
     ),
     Claim(
         id="async.hidden",
-        keys=("async.hidden-fit", "async.open-fit"),
-        holds=lambda r: all(abs(r[key].median - 1) < 0.15 for key in ("async.hidden-fit", "async.open-fit")),
+        keys=("async.hidden-factor",),
+        holds=lambda r: r["async.hidden-factor"].median > 1.25,
+        rival=Rival("to read a value costs nothing but the reading", lambda r: {"async.hidden-factor": 1}),
         needs=("cores>=2",),
+    ),
+)
+
+OUTCOMES = (
+    Outcome(
+        id="async.waking",
+        keys=("async.slow-front-awake", "async.slow-front-asleep"),
+        holds=lambda r: r["async.slow-front-asleep"].median > 1.25 * r["async.slow-front-awake"].median,
+    ),
+    Bound(
+        id="async.two-devices-bound",
+        keys=("async.branches-speedup",),
+        holds=lambda r: r["async.branches-speedup"].quartiles[0] <= 2,
+    ),
+    Outcome(
+        id="async.woken",
+        keys=("async.slow-front-woken-fit", "async.slow-front-asynchronous-fit"),
+        holds=lambda r: (
+            abs(r["async.slow-front-woken-fit"].median - 1) < abs(r["async.slow-front-asynchronous-fit"].median - 1)
+        ),
+    ),
+    Outcome(
+        id="async.sum",
+        keys=("async.empty-fit", "async.empty-serial-fit"),
+        holds=lambda r: abs(r["async.empty-serial-fit"].median - 1) < abs(r["async.empty-fit"].median - 1),
+    ),
+    Outcome(
+        id="async.deeper",
+        keys=("async.four-speed",),
+        holds=lambda r: r["async.four-speed"].median < 1.1,
+    ),
+    Outcome(
+        id="async.unpacked",
+        keys=("async.unpack-worker-fit",),
+        holds=lambda r: r["async.unpack-worker-fit"].median > 0.85,
     ),
 )

@@ -1,76 +1,153 @@
-"""The claims of the chapter *Measuring performance*."""
+"""The claims of the chapter *Measuring performance*, each with its rival, and what else its text follows."""
 
 from __future__ import annotations
 
 from math import log
 
-from booktools.claims import Claim
+from booktools.claims import Bound, Claim, Outcome, Rival
 
 CLAIMS = (
     Claim(
         id="measuring.intensity",
         keys=("measuring.batch-1", "measuring.batch-256"),
         holds=lambda r: r["measuring.batch-256"].median > 2 * r["measuring.batch-1"].median,
+        rival=Rival("the rate is the same", lambda r: {"measuring.batch-256": r["measuring.batch-1"].median}),
     ),
     Claim(
         id="measuring.warm-up",
-        keys=("measuring.first-call", "measuring.warm-call"),
-        holds=lambda r: r["measuring.first-call"].median > r["measuring.warm-call"].median,
+        keys=("measuring.warm-up-factor",),
+        holds=lambda r: r["measuring.warm-up-factor"].median > 1.5,
+        rival=Rival("a first call is like any other", lambda r: {"measuring.warm-up-factor": 1}),
     ),
     Claim(
         id="measuring.synchronization",
-        keys=("measuring.returned", "measuring.finished"),
-        holds=lambda r: r["measuring.returned"].median < r["measuring.finished"].median / 2,
+        keys=("measuring.synchronization-factor",),
+        holds=lambda r: r["measuring.synchronization-factor"].median < 0.5,
+        rival=Rival("the call returns when the work is done", lambda r: {"measuring.synchronization-factor": 1}),
     ),
     Claim(
         id="measuring.precision",
         keys=("measuring.precision", "measuring.library"),
         holds=lambda r: log(r["measuring.precision"].median) > abs(log(r["measuring.library"].median)),
+        rival=Rival(
+            "the library makes what the precision is said to make",
+            lambda r: {
+                "measuring.precision": r["measuring.library"].median,
+                "measuring.library": r["measuring.precision"].median,
+            },
+        ),
     ),
     Claim(
         id="measuring.allocation",
-        keys=("measuring.new-memory", "measuring.kept-memory"),
-        holds=lambda r: r["measuring.new-memory"].median > r["measuring.kept-memory"].median,
+        keys=("measuring.allocation-large",),
+        holds=lambda r: r["measuring.allocation-large"].median > 1.25,
+        rival=Rival("only the addition takes time", lambda r: {"measuring.allocation-large": 1}),
     ),
     Claim(
         id="measuring.threads",
         keys=("measuring.one-thread", "measuring.all-threads"),
-        holds=lambda r: r["measuring.all-threads"].median < r["measuring.one-thread"].median,
+        holds=lambda r: r["measuring.one-thread"].median > 1.25 * r["measuring.all-threads"].median,
+        rival=Rival("the cores are one core", lambda r: {"measuring.all-threads": r["measuring.one-thread"].median}),
         needs=("cores>=2",),
     ),
     Claim(
         id="measuring.bimodal",
-        keys=("measuring.near-mean",),
+        keys=("measuring.near-mean", "measuring.near-median"),
         holds=lambda r: r["measuring.near-mean"] < 0.1,
+        rival=Rival(
+            "there is one mode, and the mean lies in it",
+            lambda r: {"measuring.near-mean": r["measuring.near-median"]},
+        ),
     ),
     Claim(
         id="measuring.repeats",
         keys=("measuring.width-50", "measuring.width-200"),
         holds=lambda r: 1.4 < r["measuring.width-50"] / r["measuring.width-200"] < 2.8,
+        rival=Rival("more samples do not help", lambda r: {"measuring.width-200": r["measuring.width-50"]}),
+    ),
+    Claim(
+        id="measuring.in-a-row",
+        keys=("measuring.held-in-a-row", "measuring.held-at-random"),
+        holds=lambda r: r["measuring.held-in-a-row"] < 0.8,
+        rival=Rival(
+            "calls in a row are independent",
+            lambda r: {"measuring.held-in-a-row": r["measuring.held-at-random"]},
+        ),
     ),
     Claim(
         id="measuring.amdahl",
         keys=("measuring.amdahl-predicted", "measuring.amdahl-measured"),
-        holds=lambda r: (
-            r["measuring.amdahl-measured"].median >= 0.8 * r["measuring.amdahl-predicted"]
-            and r["measuring.amdahl-measured"].interval()[0] <= r["measuring.amdahl-predicted"]
-        ),
+        holds=lambda r: r["measuring.amdahl-measured"].quartiles[1] >= 0.8 * r["measuring.amdahl-predicted"],
+        rival=Rival("the workers share one core", lambda r: {"measuring.amdahl-measured": 1}),
         needs=("cores>=2",),
     ),
     Claim(
         id="measuring.oversubscription",
         keys=("measuring.one-too-many",),
-        holds=lambda r: r["measuring.one-too-many"] < 1,
+        holds=lambda r: r["measuring.one-too-many"].median < 0.9,
+        rival=Rival("the system shares the cores among all workers", lambda r: {"measuring.one-too-many": 1}),
         needs=("cores>=2", "linux"),
     ),
     Claim(
         id="measuring.little",
-        keys=("measuring.little-error",),
+        keys=("measuring.little-error", "measuring.little-service-error"),
         holds=lambda r: r["measuring.little-error"] < 0.1,
+        rival=Rival(
+            "a request is inside only while it is served",
+            lambda r: {"measuring.little-error": r["measuring.little-service-error"]},
+        ),
     ),
     Claim(
         id="measuring.overhead",
         keys=("measuring.fixed", "measuring.asked-time"),
-        holds=lambda r: r["measuring.fixed"].median > r["measuring.asked-time"],
+        holds=lambda r: r["measuring.fixed"].median > 1.5 * r["measuring.asked-time"],
+        rival=Rival(
+            "an operator costs what an addition costs, and nothing else is done once in a step",
+            lambda r: {"measuring.fixed": r["measuring.asked-time"]},
+        ),
+    ),
+)
+
+OUTCOMES = (
+    Outcome(
+        id="measuring.cached",
+        keys=("measuring.cached",),
+        holds=lambda r: r["measuring.cached"].median > 1.5,
+    ),
+    Outcome(
+        id="measuring.pools",
+        keys=("measuring.alone", "measuring.in-turn"),
+        holds=lambda r: r["measuring.in-turn"].median > 1.5 * r["measuring.alone"].median,
+        needs=("cores>=2",),
+    ),
+    Outcome(
+        id="measuring.paging",
+        keys=("measuring.allocation-large",),
+        holds=lambda r: r["measuring.allocation-large"].median > 2,
+    ),
+    Outcome(
+        id="measuring.processes",
+        keys=("measuring.farthest", "measuring.by-chance"),
+        holds=lambda r: r["measuring.farthest"] > r["measuring.by-chance"],
+    ),
+    Outcome(
+        id="measuring.two-speeds",
+        keys=("measuring.amdahl-measured",),
+        holds=lambda r: len(r["measuring.amdahl-measured"].modes()) == 2,
+    ),
+    Bound(
+        id="measuring.amdahl-bound",
+        keys=("measuring.amdahl-predicted", "measuring.amdahl-measured"),
+        holds=lambda r: r["measuring.amdahl-measured"].quartiles[0] <= r["measuring.amdahl-predicted"],
+    ),
+    Outcome(
+        id="measuring.methods",
+        keys=("measuring.fixed-share", "measuring.overhead-share"),
+        holds=lambda r: abs(r["measuring.fixed-share"].median - r["measuring.overhead-share"].median) < 0.15,
+    ),
+    Outcome(
+        id="measuring.steady",
+        keys=("measuring.drift",),
+        holds=lambda r: r["measuring.drift"] < 1.2,
     ),
 )

@@ -14,17 +14,20 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``records``     what was measured, here and on named machines
 ``recording``   keeping an execution as a named machine's
 ``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
-``claims``      sentences as predicates over records
+``claims``      sentences as predicates over records, and what else text follows; ``outcomes`` is that text
+``rivals``      whether a record tells a claim from what it excludes
 ``check``       all that can be wrong with the sources, found before anything is executed:
-                ``parity``, ``lint`` and ``numbers``, ``references``
+                ``parity``, ``lint`` (``numbers``, ``hedges``), ``ratios``, ``references``, ``outcomes``
 ``build``       one build for all languages; ``room``, ``lock`` and ``publish`` keep the site whole
 ``edition``     one language while it is built, and what each of its pages has seen
 ``site``        one language, as Sphinx builds it
 ``catalogue``   labels, outputs and comments in another language
 ``render``      figures, tables and code as a page shows them
 ``display``     what directives that show records share
+``spread``      how a page says a measurement: spread, two modes, too few samples
+``glued``       {glue:text}
 ``quantities``  {machines}, {here}, {recorded}, {given}
-``verdicts``    {claim}, {claims}
+``verdicts``    {claim}, {claims}; ``alternatives``: {outcome}, {held}, {failed}, {not-run}
 ``environments`` {environments}, {machine}
 ``samples``     {samples}: a record drawn as its samples
 ``look``        the theme: templates, style sheet, scripts
@@ -50,8 +53,34 @@ def setup(app: Sphinx) -> dict[str, Any]:
         from booktools.build import take_over
 
         take_over(app)
-    from booktools import assets, display, environments, look, quantities, render, samples, search, site, verdicts
+    from booktools import (
+        alternatives,
+        assets,
+        display,
+        environments,
+        glued,
+        look,
+        quantities,
+        render,
+        samples,
+        search,
+        site,
+        verdicts,
+    )
 
-    for part in (site, look, render, display, quantities, verdicts, environments, samples, search, assets):
+    for part in (
+        site,
+        look,
+        render,
+        display,
+        glued,
+        quantities,
+        alternatives,
+        verdicts,
+        environments,
+        samples,
+        search,
+        assets,
+    ):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

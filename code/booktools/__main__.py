@@ -14,7 +14,8 @@ def main() -> int:
     """Runs one command and returns its exit status; an error is one message on standard error."""
     parser = argparse.ArgumentParser(prog="booktools", description="What the Makefile calls.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check", help="lints and language parity")
+    checked = commands.add_parser("check", help="lints and language parity")
+    checked.add_argument("--table", action="store_true", help="count visible lines and numbers of each page, too")
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
     record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
@@ -56,6 +57,10 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "check":
         from booktools.check import check
 
+        if options.table:
+            from booktools.tally import tally
+
+            print(tally(book))
         check(book)
         return 0
     if options.command == "bench":

@@ -12,13 +12,16 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tqdm import tqdm
 
 from booktools.book import Book, BookError
 from dlperf.environment import environment
@@ -83,6 +86,7 @@ class Side:
 
 def bench(book: Book, against: str = "") -> None:
     """Prints wall and CPU time of each kind of build, each the median of `REPEATS`, the sides in turn."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))  # so that copies and worktrees go, too
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as worktrees:
         sides = [_side("this revision", book.root, Path(folder) / "this")]
         if against:
@@ -91,15 +95,18 @@ def bench(book: Book, against: str = "") -> None:
             worktrees.callback(_git, book.root, "worktree", "remove", "--force", str(tree))
             sides.append(_side(against, tree, Path(folder) / "against"))
         times: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for number in range(REPEATS):
-            for side in sides:
-                for name, prepare in _builds(side, number):
-                    prepare()
-                    times.setdefault((name, side.name), []).append(_timed(side.build))
-        for (name, side_name), pairs in times.items():
-            wall, cpu = (Measurement(tuple(values), "s", name, 1, environment()) for values in zip(*pairs, strict=True))
-            print(f"{name}, {side_name}: {wall.summary()}; CPU {cpu.summary()}")
+        turns = [(number, side, *each) for number in range(REPEATS) for side in sides for each in _builds(side, number)]
+        worktrees.callback(_print, times)  # what there is, also where this is cut off
+        for _, side, name, prepare in tqdm(turns, unit="build"):
+            prepare()
+            times.setdefault((name, side.name), []).append(_timed(side.build))
         print(f"requests to another host: {foreign_requests(sides[0].book.build / 'html')}")
+
+
+def _print(times: Mapping[tuple[str, str], Sequence[tuple[float, float]]]) -> None:
+    for (name, side), pairs in times.items():
+        wall, cpu = (Measurement(tuple(values), "s", name, 1, environment()) for values in zip(*pairs, strict=True))
+        print(f"{name}, {side}: {wall.summary()}; CPU {cpu.summary()}")
 
 
 def _builds(side: Side, number: int) -> list[tuple[str, Callable[[], None]]]:

@@ -38,6 +38,7 @@ VERBATIM = frozenset(
 NAMED = frozenset(
     [
         "claim",
+        "outcome",
         "glue:figure",
         "figure",
         "image",
@@ -171,6 +172,7 @@ ROLE = re.compile(r"\{([\w:-]+)\}(`+)(.+?)\2")
 CODE = re.compile(r"(?<!\})(`+)(.+?)\1(?!`)")
 MATH = re.compile(r"(?<![\\$])\$(?!\s)((?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)")
 LINK = re.compile(r"\]\(([^()\s]*)\)")
+ATTRIBUTES = re.compile(r"\]\{[\w-]+=[\w.-]+\}")
 
 
 def roles(text: str) -> list[tuple[str, str]]:
@@ -179,8 +181,8 @@ def roles(text: str) -> list[tuple[str, str]]:
 
 
 def words(text: str) -> str:
-    """Returns prose without roles, code, mathematics and link targets; {term}s keep what they show."""
+    """Returns prose without roles, code, mathematics, link targets and attributes; {term}s keep what they show."""
     text = ROLE.sub(lambda m: f" {m[3].split('<')[0]} " if m[1] in ("term", "index") else " ", text)
     for pattern in (CODE, MATH):
         text = pattern.sub(" ", text)
-    return LINK.sub("]", text)
+    return ATTRIBUTES.sub("]", LINK.sub("]", text))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from booktools.book import Book, BookError, Language
 from booktools.check import check
-from booktools.claims import Claim, all_claims, judge
-from booktools.edition import EDITION, finished_of, open_machines, work
+from booktools.claims import Outcome, all_outcomes, judge
+from booktools.edition import EDITION, FORCED, finished_of, open_machines, work
 from booktools.fingerprint import all_modules
 from booktools.kept import digest, digest_of_files, tools
 from booktools.lock import locked
@@ -79,7 +79,7 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
         _say(quiet, f"Nothing has changed since the site was built: {_site(book) / 'index.html'}")
         return
     check(book)
-    claims = all_claims(book)
+    claims = all_outcomes(book)
     judge_all(claims, recorded_machines(book))
     if name == HERE and (pages := waiting(book)):
         from booktools.execute import execute_all  # Where there is nothing to execute, it need not be loaded.
@@ -117,7 +117,15 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     if name == HERE:
         shared += book.notebooks.glob("*.ipynb")
     cells = [repr([(cell.source, cell.options) for cell in source(book, page).cells]) for page in book.pages]
-    common = digest(name, tools(), repr(machine()), *cells, digest_of_files(book.root, shared), all_modules())
+    common = digest(
+        name,
+        os.environ.get(FORCED, ""),
+        tools(),
+        repr(machine()),
+        *cells,
+        digest_of_files(book.root, shared),
+        all_modules(),
+    )
     return {
         language: digest(common, _digest_of_folder(book, book.chapters / language.code)) for language in book.languages
     }
@@ -132,7 +140,7 @@ def _finished(book: Book, language: Language, name: str) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def judge_all(claims: Mapping[str, Claim], machines: list[Machine]) -> None:
+def judge_all(claims: Mapping[str, Outcome], machines: list[Machine]) -> None:
     """Raises BookError if the predicate of a claim raises on one of the machines."""
     for each in machines:
         for claim in claims.values():

@@ -17,6 +17,8 @@ from pathlib import Path
 from booktools.book import BookError
 
 NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
+COLUMNS = 76
+"""The width of the code that a page shows: more would scroll."""
 UNITS = frozenset(
     [
         "s",
@@ -161,19 +163,25 @@ class Catalogue:
         for part in parts:
             flat = re.sub(r"\s*\n\s*", " ", part)
             new = self.translate(flat)
-            done.append(part if new == flat else f"\n{' ' * column}".join(wrapped(new)))
+            room = COLUMNS - column - len('"""')
+            done.append(part if new == flat else f"\n{' ' * column}".join(wrapped(new, room)))
         return opening + "".join(done) + '"""'
 
 
-def wrapped(text: str, columns: int = 84) -> list[str]:
-    """Returns ``text`` in lines of about so many ``columns``; Han counts as two, and may be broken after any character.
+def columns(text: str) -> int:
+    """Returns how wide ``text`` is in a fixed width: Han counts as two."""
+    return sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """Returns ``text`` in lines of at most ``room`` columns; Han may be broken after any character.
 
     No line begins with a closing sign, and no name or literal is broken.
     """
     lines, used = [""], 0
     for piece in re.findall(r"(?:``[^`]*``|[!-~]+|.)[，。；：、）》”]* ?", text):
-        width = sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in piece)
-        if used and used + width > columns:
+        width = columns(piece)
+        if used and used + width > room:
             lines, used = [*lines, ""], 0
         lines[-1] += piece
         used += width

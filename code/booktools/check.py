@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from booktools import lint, parity, references
+from booktools import density, folding, hedges, lint, outcomes, parity, ratios, references, width
 from booktools.book import Book, BookError
+
+CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, ratios)
 
 
 def problems(book: Book) -> list[str]:
     """Returns what is wrong with the sources, as messages that begin with file and line."""
-    missing = parity.missing(book)
-    return missing or [*parity.problems(book), *lint.problems(book), *references.problems(book)]
+    return parity.missing(book) or [problem for part in CHECKS for problem in part.problems(book)]
 
 
 def check(book: Book) -> None:

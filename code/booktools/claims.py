@@ -1,7 +1,8 @@
 """Claims: sentences of the book as predicates over records, judged for every machine.
 
-`chapters/claims/<page>.py` holds the ``CLAIMS`` of each page. On the page, the sentence stands in
-the ``{claim}`` directive, in each language.
+`chapters/claims/<page>.py` holds the ``CLAIMS`` of each page, whose sentences stand in the
+``{claim}`` directive, in each language; and its ``OUTCOMES``, the other predicates that its text
+follows (`outcomes`).
 """
 
 from __future__ import annotations
@@ -17,22 +18,52 @@ from booktools.book import Book, BookError
 from booktools.records import Machine
 
 HELD, FAILED, STALE, NOT_RUN = "held", "failed", "stale", "not run"
+Records = Mapping[str, Any]
+"""Records by key: each a `Measurement`, or the number that was recorded."""
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A sentence that measurements can prove wrong.
+class Outcome:
+    """What may be so on one machine and not on another, so that text of a page follows it.
 
-    ``holds`` is given the records by key: each a `Measurement`, or the number that was recorded.
-    ``keys`` are those it reads. ``needs`` is the hardware without which it says nothing. On a
-    machine in ``fails_on`` it is known to be false, and the page says why; the text there names
-    the label of the explanation.
+    ``holds`` is given the records of ``keys``. ``needs`` is the hardware without which it says nothing.
     """
 
     id: str
     keys: tuple[str, ...]
-    holds: Callable[[Mapping[str, Any]], bool]
+    holds: Callable[[Records], bool]
     needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bound(Outcome):
+    """A bound that the page states: what lies beyond it has to be spoken of, whether any machine has been there or not.
+
+    ``holds`` is true within the bound.
+    """
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The other thing that could be true in the place of a claim.
+
+    ``says`` names it: "the times add up". ``records`` is given a machine's records and returns, by key, the medians
+    that it would have if that were so. Under them the claim must fail.
+    """
+
+    says: str
+    records: Callable[[Records], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Claim(Outcome):
+    """A sentence that measurements can prove wrong, with the ``rival`` that they would then prove right.
+
+    On a machine in ``fails_on`` it is known to be false, and the page says why; the text there names
+    the label of the explanation.
+    """
+
+    rival: Rival | None = None
     fails_on: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -45,39 +76,62 @@ class Verdict:
     lacking: tuple[str, ...] = ()
 
 
-def all_claims(book: Book) -> dict[str, Claim]:
-    """Returns every claim of the book by its id; BookError names a file that cannot be used."""
-    found: dict[str, Claim] = {}
+def all_outcomes(book: Book) -> dict[str, Outcome]:
+    """Returns every claim, and whatever else the text follows, by id; BookError names a file that cannot be used."""
+    found: dict[str, Outcome] = {}
     for path in sorted((book.chapters / "claims").glob("*.py")):
         try:
-            claims = runpy.run_path(str(path))["CLAIMS"]
+            given = runpy.run_path(str(path))
+            outcomes = (*given["CLAIMS"], *given.get("OUTCOMES", ()))
         except Exception as error:
             raise BookError(f"{book.relative(path)}: cannot be read: {type(error).__name__}: {error}") from None
-        for claim in claims:
-            if claim.id in found or claim.id.partition(".")[0] != path.stem:
-                raise BookError(f"{book.relative(path)}: {claim.id!r} is given twice or belongs to another page")
-            found[claim.id] = claim
+        for outcome in outcomes:
+            if outcome.id in found or outcome.id.partition(".")[0] != path.stem:
+                raise BookError(f"{book.relative(path)}: {outcome.id!r} is given twice or belongs to another page")
+            found[outcome.id] = outcome
     return found
 
 
-def judge(claim: Claim, machine: Machine) -> Verdict:
-    """Returns how the claim stands on a machine. A stale record proves nothing, so it is never `held`.
+def all_claims(book: Book) -> dict[str, Claim]:
+    """Returns every claim of the book by its id; BookError names a file that cannot be used."""
+    return {name: each for name, each in all_outcomes(book).items() if isinstance(each, Claim)}
+
+
+def judge(claim: Outcome, machine: Machine) -> Verdict:
+    """Returns how a claim stands on a machine. A stale record proves nothing, so it is never `held`.
 
     BookError where its predicate raises: which line, which claim, which key and which machine.
     """
-    lacking = tuple(need for need in claim.needs if not machine.has(need))
-    if lacking:
+    changed = _changed(claim, machine)
+    if changed and not _lacking(claim, machine):
+        return Verdict(machine, STALE, changed)
+    return look(claim, machine)
+
+
+def look(claim: Outcome, machine: Machine) -> Verdict:
+    """Returns what a machine's records say of a claim, whether code has changed since or not: what its page shows.
+
+    BookError as in `judge`; but a stale record that the predicate cannot read is as good as none.
+    """
+    if lacking := _lacking(claim, machine):
         return Verdict(machine, NOT_RUN, lacking)
-    missing = tuple(key for key in claim.keys if key not in machine.records)
-    if missing:
-        return Verdict(machine, NOT_RUN, missing)
-    if any(machine.stale(key) for key in claim.keys):
-        return Verdict(machine, STALE, tuple(sorted({name for key in claim.keys for name in machine.stale(key)})))
     values = _Reading((key, machine.records[key]["value"]) for key in claim.keys)
     try:
         return Verdict(machine, HELD if claim.holds(values) else FAILED)
     except Exception as error:
+        if changed := _changed(claim, machine):
+            return Verdict(machine, NOT_RUN, changed)
         raise BookError(_why(claim, machine, values, error)) from None
+
+
+def _lacking(claim: Outcome, machine: Machine) -> tuple[str, ...]:
+    """Returns the hardware that a machine lacks for a claim, or else the records."""
+    hardware = tuple(need for need in claim.needs if not machine.has(need))
+    return hardware or tuple(key for key in claim.keys if key not in machine.records)
+
+
+def _changed(claim: Outcome, machine: Machine) -> tuple[str, ...]:
+    return tuple(sorted({name for key in claim.keys for name in machine.stale(key)}))
 
 
 class _Reading(dict[str, Any]):
@@ -90,9 +144,9 @@ class _Reading(dict[str, Any]):
         return super().__getitem__(key)
 
 
-def _why(claim: Claim, machine: Machine, values: _Reading, error: Exception) -> str:
+def _why(claim: Outcome, machine: Machine, values: _Reading, error: Exception) -> str:
     """Returns in one line where a predicate raised, over which record, and on which machine."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is that of `judge`
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is that of `look`
     frame = next((f for f in reversed(frames) if Path(f.filename).parent.name == "claims"), None)
     path = Path(frame.filename) if frame else Path(claim.id)
     where = f"{path.relative_to(path.parents[2]).as_posix()}:{frame.lineno}" if frame else claim.id

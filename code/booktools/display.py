@@ -12,7 +12,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 from booktools.edition import current
 from booktools.records import HERE, Machine
-from dlperf.measurement import WIDE_SPREAD, Measurement, format_quantity
+from booktools.spread import ratio_words, words
+from dlperf.measurement import FEW, Measurement, format_quantity
 
 Cell = str | Sequence[nodes.Node]
 
@@ -49,6 +50,12 @@ def changes(names: Sequence[str], say: Callable[[str], str]) -> list[nodes.Node]
     return [node for i, word in enumerate(words) for node in ([nodes.Text(", "), word] if i else [word])]
 
 
+def sign(sign: str) -> str:
+    """Returns a sign as the page's language sets it: full-width ones bring their own space."""
+    said = current().catalogue.translate(sign)
+    return said if said != sign else {":": ": ", "(@)": " (@)"}[sign]
+
+
 class Recording:
     """What the directives share: machines, the page's language, and where they stand."""
 
@@ -69,11 +76,6 @@ class Recording:
         """Returns a string of the book's own in the page's language."""
         return current().catalogue.translate(text)
 
-    def sign(self, sign: str) -> str:
-        """Returns a sign as the page's language sets it: full-width ones bring their own space."""
-        said = self.say(sign)
-        return said if said != sign else {":": ": ", "(@)": " (@)"}[sign]
-
     def changes(self, names: Sequence[str]) -> list[nodes.Node]:
         """Returns what changed since a record or is lacking: names, but for the word for a page's cells."""
         return changes(names, self.say)
@@ -85,31 +87,48 @@ class Recording:
         return [identifier(machine.name)]
 
     def machine_words(self, machine: Machine) -> list[nodes.Node]:
-        """Returns GPUs and processor in words, their names marked as names: ``NVIDIA H200; AMD EPYC, 2 cores``."""
+        """Returns GPUs and processor in words, their names marked as names: ``NVIDIA H200; AMD EPYC, 2 cores``.
+
+        Where processors of several designs share a name, the design follows it: ``AMD EPYC znver4, 2 cores``.
+        """
         environment = machine.environment
         if not environment:
             return [nodes.Text(self.say("not recorded"))]
         gpus = [node for gpu in environment.get("gpus", []) for node in (identifier(gpu), nodes.Text("; "))]
         before, _, after = self.say(f"@, {environment.get('cores', 1)} cores").partition("@")
-        processor = [nodes.Text(before), identifier(environment["cpu"]), nodes.Text(after)]
+        processor = [nodes.Text(before), identifier(self._processor(machine)), nodes.Text(after)]
         return [*gpus, *(node for node in processor if node.astext())]
 
+    def _processor(self, machine: Machine) -> str:
+        """Returns a processor's name, with its design where others of that name have another; old records have none."""
+        cpu, design = (machine.environment.get(key) for key in ("cpu", "microarchitecture"))
+        designs = {m.environment.get("microarchitecture") for m in self.machines if m.environment.get("cpu") == cpu}
+        return f"{cpu} {design}" if design and designs - {design, None} else str(cpu)
+
     def quantity(self, machine: Machine, key: str) -> list[nodes.Node]:
-        """Returns one record as a table shows it: median, spread, number of samples, or why there is none."""
+        """Returns one record as a table shows it: median and spread, or both modes; or why there is none."""
         if key not in machine.records:
             return [nodes.inline("", self.say("not recorded"), classes=["dl-muted"])]
         entry = machine.records[key]
         value = entry["value"]
+        mark = ""
         if isinstance(value, Measurement):
+            said = words(value, self.say)
             spread = f" ± {format_quantity(value.iqr / 2, value.unit, 2)}"
             shown: list[nodes.Node] = [nodes.Text(str(value)), nodes.inline("", spread, classes=["dl-muted"])]
+            if len(value.samples) < FEW or len(value.modes()) > 1:  # then neither median nor spread says anything
+                shown = [nodes.Text(said.value)]
+            mark = said.mark
+        elif "ratio" in entry:
+            said = ratio_words(entry["ratio"], format_quantity(value, entry["unit"]), self.say)
+            shown, mark = [nodes.Text(said.value)], said.mark
         else:
             shown = [nodes.Text(value if isinstance(value, str) else format_quantity(value, entry["unit"]))]
         if isinstance(value, Measurement) and machine.environment.get("gpus"):
             elsewhere = str(value.environment.get("device", "")).startswith("CPU")
             shown += [nodes.inline("", " (CPU)", classes=["dl-muted"])] * elsewhere
-        if isinstance(value, Measurement) and value.spread > WIDE_SPREAD:
-            shown.append(nodes.inline("", " " + self.say("wide spread"), classes=["dl-wide"]))
+        if mark:
+            shown.append(nodes.inline("", f" {mark}", classes=["dl-wide"]))
         if machine.stale(key):
             shown.append(nodes.inline("", " " + self.say("stale"), classes=["dl-stale"]))
         return shown

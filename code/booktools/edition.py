@@ -7,6 +7,7 @@ machine, its claims, a label. What it sees is noted as it asks, so nothing has t
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +15,13 @@ from typing import Any
 
 from booktools.book import Book, BookError, Language
 from booktools.catalogue import Catalogue, catalogue
-from booktools.claims import Claim, all_claims
+from booktools.claims import NOT_RUN, Claim, Outcome, all_outcomes, look
 from booktools.executions import Execution
 from booktools.kept import digest
 from booktools.records import HERE, Machine, all_machines
 
+FORCED = "BOOKTOOLS_OUTCOME"
+"""The environment variable by which tests see the text of one outcome wherever it can be: held, failed or not-run."""
 EDITION = "MACHINE"
 """The environment variable that names the machine whose record is shown; unset, the site shows this machine's."""
 
@@ -81,7 +84,7 @@ class Edition:
     language: Language
     name: str
     plain: list[Machine]
-    claims: dict[str, Claim]
+    outcomes: dict[str, Outcome]
     catalogue: Catalogue
     lenders: dict[str, str] = field(default_factory=dict)  # by key: whose value is shown where this machine has none
     seen: Seen = field(default_factory=dict)
@@ -105,7 +108,25 @@ class Edition:
     def claim(self, identity: str) -> Claim | None:
         """Returns a claim by its id."""
         self.note("claims", identity.partition(".")[0])
-        return self.claims.get(identity)
+        found = self.outcomes.get(identity)
+        return found if isinstance(found, Claim) else None
+
+    def outcome(self, identity: str) -> str | None:
+        """Returns how a claim or outcome stands on the machine whose values the page shows: held, failed or not run.
+
+        Where this edition's machine could not run it, that is another's, from which the page borrows. None for an
+        unknown id.
+        """
+        self.note("claims", identity.partition(".")[0])
+        if (known := self.outcomes.get(identity)) is None:
+            return None
+        self.note("forced", "")
+        ours = [machine for machine in self.machines if machine.name == self.name]
+        theirs = [machine for machine in self.watched if machine.name != self.name]
+        found = (look(known, machine).outcome for machine in (*ours, *theirs))
+        outcome = next((outcome for outcome in found if outcome != NOT_RUN), NOT_RUN)
+        forced = os.environ.get(FORCED, "").replace("-", " ")
+        return forced if forced and (known.needs if forced == NOT_RUN else outcome != NOT_RUN) else outcome
 
     def shown(self, page: str) -> Execution | None:
         """Returns the execution whose outputs the page shows."""
@@ -134,6 +155,8 @@ class Edition:
         """Returns a mark of what a page sees when it asks for this."""
         if kind == "label":
             return str(self.catalogue.entries.get(name))
+        if kind == "forced":
+            return os.environ.get(FORCED, "")
         if kind == "machines":
             return digest(*(machine.name for machine in self.plain))
         if kind == "claims":
@@ -194,7 +217,7 @@ def open_machines(book: Book, name: str) -> list[Machine]:
 
 def open_edition(book: Book, language: Language, name: str) -> Edition:
     """Returns an edition that is ready to be built; BookError says what of it cannot be read."""
-    return Edition(book, language, name, open_machines(book, name), all_claims(book), labels_of(book, language))
+    return Edition(book, language, name, open_machines(book, name), all_outcomes(book), labels_of(book, language))
 
 
 _current: list[Edition] = []

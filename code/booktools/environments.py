@@ -22,6 +22,7 @@ class EnvironmentsDirective(SphinxDirective, Recording):
 
     ROWS: ClassVar = (
         ("processor", "cpu"),
+        ("microarchitecture", "microarchitecture"),
         ("cores used", "cores"),
         ("virtual machine", "virtual"),
         ("memory", "memory_bytes"),

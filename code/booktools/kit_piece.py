@@ -103,12 +103,12 @@ class Piece:
             if before.get("state") == DONE or (before.get("state") == FAILED and not again):
                 states[name] = before["state"]
                 self.log(f"{name}: {before['state']} in an earlier piece; not executed again")
-            elif before.get("state") == CUT_OFF and before["of"] >= self.minutes:
+            elif before.get("state") == CUT_OFF and before["of"] >= self.minutes and not again:
                 states[name] = f"too long for {self.minutes:g} minutes"
                 self.log(
                     f"{name}: a whole piece of {before['of']:g} minutes ended in its cell {before['cell']} of "
                     f"{before['cells']}. What a cell computed cannot be kept for the next piece: only a longer "
-                    "one (--minutes) or shorter cells help"
+                    "one (--minutes), shorter cells or, if something else kept the machine busy, --again help"
                 )
             elif tried and expected > self.left():
                 states[name] = "waiting"
@@ -162,6 +162,7 @@ class Piece:
             client = NotebookClient(notebook, kernel_name=KERNEL, allow_errors=True, resources=where_to)
             client.on_cell_error = _shown
             with client.setup_kernel(env=environment):
+                notebook.metadata["language_info"] = _language(client)
                 begun = time.monotonic()
                 for number, index in enumerate(cells, 1):
                     where = f"{page}.md:{lines[index] + 1}: cell {number} of {len(cells)}"
@@ -201,6 +202,14 @@ class Piece:
             self.log(f"  {where}: {error.ename}: {error.evalue}")
             self.log.note(_ANSI.sub("", "\n".join(error.traceback)))
         return not errors
+
+
+def _language(client: NotebookClient) -> dict[str, Any]:
+    """Returns what a kernel says of its cells' language, as nbclient asks where it executes a notebook as a whole."""
+    assert client.kc is not None
+    reply = client.wait_for_reply(client.kc.kernel_info())
+    assert reply is not None
+    return reply["content"]["language_info"]
 
 
 def _shown(cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ def arguments(kit: Path) -> argparse.Namespace:
     parser.add_argument("--resume", type=Path, action="append", default=[], help="a further folder of earlier results")
     parser.add_argument("--minutes", type=float, default=9.0, help="how long this piece may take (9)")
     parser.add_argument("--only", nargs="+", metavar="CHAPTER", help="these, in this order (all, the shortest first)")
-    parser.add_argument("--again", action="store_true", help="execute chapters anew in which a cell raised")
+    parser.add_argument("--again", action="store_true", help="execute anew what failed or was too long")
     return parser.parse_args()
 
 

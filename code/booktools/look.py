@@ -11,7 +11,6 @@ import contextlib
 import gettext
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,10 @@ from booktools.render import report_missing
 THEME = Path(__file__).resolve().parent / "theme"
 CONTENTS_DEPTH = 2
 """Levels of headings that the contents of a page list."""
+SUMMARY = re.compile(
+    r'<summary aria-label="Toggle hidden content">\s*<p class="collapsed[^>]*>(.*?)</p>.*?</summary>', re.S
+)
+"""What MyST-NB puts over a folded cell: two titles, and for whoever has it read out a third in English."""
 
 
 class Anchors(SphinxTransform):
@@ -66,7 +69,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_use_index = config.html_domain_indices = False
     config.html_copy_source = config.html_show_sourcelink = False
     config.html_permalinks_icon = "§"
-    config["nb_code_prompt_show"], config["nb_code_prompt_hide"] = say("Show code"), say("Hide code")
+    config["nb_code_prompt_show"] = config["nb_code_prompt_hide"] = say("Code that records and draws")
     report_missing("_config.yml")
     fallback = Fallback(labels.entries)
     for translation in locale.translators.values():
@@ -87,7 +90,7 @@ def _page(
     context["contents"] = _contents(app, pagename) if doctree is not None and pagename != app.config.root_doc else ""
     context["description"] = _description(doctree)
     if "body" in context:
-        context["body"] = _clean(context["body"], context["say"])
+        context["body"] = _clean(context["body"])
 
 
 def _in_language(
@@ -137,13 +140,16 @@ def _description(doctree: nodes.document | None) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\[[^\]]*\]", "", text))[:200]
 
 
-def _clean(body: str, say: Callable[[str], str]) -> str:
-    """Returns a body without what extensions leave in it: scripts of a kernel service, ids given twice, English."""
+def _clean(body: str) -> str:
+    """Returns a body without what extensions leave in it: scripts of a kernel service, ids given twice, English.
+
+    By expressions, since these are fixed strings, and to parse a chapter takes most of a second.
+    """
     body = re.sub(
         r'<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName.*?</script>', "", body, flags=re.S
     )
     body = re.sub(r' id="(?:exercise|solution)-content"', "", body)
-    return body.replace(' aria-label="Toggle hidden content"', f' aria-label="{say("Toggle hidden content")}"')
+    return SUMMARY.sub(r"<summary>\1</summary>", body)
 
 
 def visit_solution(writer: Any, node: nodes.Element) -> None:

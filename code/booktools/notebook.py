@@ -10,6 +10,7 @@ from booktools.book import BookError
 from booktools.page import as_notebook
 from booktools.tokens import code
 from dlperf.measurement import Measurement
+from dlperf.ratio import Ratio
 from dlperf.records import MIME, PREFIX
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def glue(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
 def read_records(notebook: NotebookNode, name: str) -> dict[str, dict[str, Any]]:
     """Returns the records of an executed notebook: key -> value, unit, environment.
 
-    ``value`` is a `Measurement` or the number or string that was recorded. BookError names the
-    file and the key of a record that cannot be read.
+    ``value`` is a `Measurement` or the number or string that was recorded; ``ratio`` is that of a ratio
+    of medians with its two sides. BookError names the file and the key of a record that cannot be read.
     """
     records = {}
     for key, data in glue(notebook).items():
@@ -68,6 +69,9 @@ def read_records(notebook: NotebookNode, name: str) -> dict[str, dict[str, Any]]
                 records[key] = {"value": value, "unit": value.unit, "environment": value.environment}
             else:
                 records[key] = {name: content[name] for name in ("value", "unit", "environment")}
+                if "sides" in content:
+                    sides = tuple(Measurement.from_json(side) for side in content["sides"])
+                    records[key]["ratio"] = Ratio(content["value"], sides, content["because"])
         except (ValueError, KeyError, TypeError) as error:
             raise BookError(f"{name}: the record {key!r} is corrupt: {error}") from None
     return records
@@ -88,15 +92,22 @@ def is_executed(notebook: NotebookNode) -> bool:
 def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     """Returns the page with the outputs of its executed twin, cell by cell where their sources agree.
 
-    Cells that the twin lacks stay without outputs, which only a stale record brings about.
+    Only in a stale record are there cells that the page no longer has. What they recorded stays readable,
+    in the first cell that has no outputs of its own: the page says that it is stale, and text may glue it.
     """
     waiting: dict[str, list[NotebookNode]] = {}
+    changed: list[NotebookNode] = []
     for cell in reversed(code_cells(executed) if executed else []):
         waiting.setdefault(code(cell.source), []).append(cell)
     for cell in code_cells(page):
         if waiting.get(code(cell.source)):
             twin = waiting[code(cell.source)].pop()
             cell.outputs, cell.execution_count = list(twin.outputs), twin.execution_count
+        else:
+            changed.append(cell)
+    if changed:
+        left = [output for cells in waiting.values() for cell in cells for output in cell.outputs if stored(output)]
+        changed[0].outputs = sorted(left, key=stored)
     if executed:
         page.metadata.setdefault("language_info", executed.metadata.get("language_info", {}))
     return page

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 from bs4 import BeautifulSoup
 
@@ -80,6 +81,15 @@ _IN_CODE = re.compile(
 )
 """A whole span that is a quantity; and what no language writes: a space before a unit, a number that ends in x or %."""
 _VOUCHED = re.compile(r"glue\W?.*|given|here|recorded|machine|index|eq|numref")
+_VALUED = re.compile(r"glue\W?.*|given|here|recorded")
+_NAME = re.compile(
+    r"(?i:\b(?:in|since|from|until|before|after|of|by) )(?:19|20)\d\d\b(?![,.]?\d)|(?:19|20)\d\d年|"
+    r"\d+[ -]?(?:bits?\b|位)"
+)
+"""Digits that count nothing: years and formats of numbers."""
+_BEFORE, _AFTER = r"(?<![A-Za-z0-9_.,#/-])", r"(?![A-Za-z0-9_]|,\d)"
+_NUMERAL = re.compile(rf"{_BEFORE}(?:\d[\d,]*\d(?:\.\d+)?(?:[–-]\d[\d,]*)?{_AFTER}|\d[\d,.]*[万亿])")
+"""A number of two digits or more: smaller ones count things, or name one of them."""
 _END = re.compile(rf"(?:[.!?][\"')\]*]*\s*{_CITE}*\s+(?=[^a-z{_CITE}])|[。！？][”）*]*(?:\s*{_CITE})*)")
 
 
@@ -92,16 +102,44 @@ def naked_numbers(block: Block) -> list[str]:
     return found + [text for code in _codes(block) for text in _quantities_in_code(code)]
 
 
+def numbers_met(block: Block) -> list[str]:
+    """Returns the numbers that a reader of a block meets, as they stand in its source.
+
+    That is every value that is glued or given, every quantity, and every numeral from ten on, but
+    no version, year or name, and nothing in a formula, in code or behind a reference.
+    """
+    valued = [match[0] for match in ROLE.finditer(block.text) if _VALUED.fullmatch(match[1])]
+    prose = MATH.sub(_MARK, CODE.sub(_MARK, ROLE.sub(_role, block.text)))
+    shown = _shown(replace(block, text=prose, shown=""))
+    for sentence in _sentences(_NAME.sub(_blank, shown)):
+        unnamed = _VERSION.sub(lambda match: _blank(match) if "." in match[0] else match[0], sentence)
+        numerals = [match.span() for match in _NUMERAL.finditer(unnamed)]
+        valued += _apart(sentence, _spans(sentence) + numerals)
+    return valued
+
+
 def _quantities(text: str) -> list[str]:
     """Returns what in prose is a quantity, each stretch of text once."""
+    return _apart(text, _spans(text))
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    versions = _VERSION.sub(_blank, text)
+    spans = [match.span() for pattern in _PATTERNS for match in pattern.finditer(text)]
+    return spans + [match.span() for match in _DECIMAL.finditer(versions)]
+
+
+def _apart(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """Returns the stretches of text at ``spans`` in order, without those that overlap an earlier one of the list."""
     found: list[tuple[int, int]] = []
-    versions = _VERSION.sub(lambda match: " " * len(match[0]), text)
-    matches = [match.span() for pattern in _PATTERNS for match in pattern.finditer(text)]
-    matches += [match.span() for match in _DECIMAL.finditer(versions)]
-    for start, end in matches:
+    for start, end in spans:
         if not any(start < after and before < end for before, after in found):
             found.append((start, end))
     return [text[start:end].strip() for start, end in sorted(found)]
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _quantities_in_code(code: str) -> list[str]:

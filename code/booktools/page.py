@@ -18,6 +18,10 @@ if TYPE_CHECKING:  # What is kept of a page needs neither to be loaded.
     from nbformat import NotebookNode
 
 
+FOLDED = frozenset({"hide-input", "hide-cell", "remove-input", "remove-cell"})
+"""Tags of a cell whose source a page folds away or leaves out."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """A code cell: its source, its options, and the line, counted from 1, at which the source begins."""
@@ -25,6 +29,11 @@ class Cell:
     source: str
     options: Mapping[str, Any]
     line: int
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether the page shows the source without being asked to."""
+        return FOLDED.isdisjoint(self.options.get("tags", ()))
 
 
 @dataclass(frozen=True)
@@ -40,15 +49,20 @@ class Page:
     @functools.cached_property
     def excused(self) -> dict[int, set[str]]:
         """By the line of the block that follows, the words that are not terms there."""
-        found: dict[int, set[str]] = {}
-        waiting: set[str] = set()
+        found = self.remarks("not a term")
+        return {line: {word.strip() for text in texts for word in text.split(",")} for line, texts in found.items()}
+
+    def remarks(self, name: str) -> dict[int, list[str]]:
+        """Returns what comments ``% name: …`` say, by the line of the block that follows them."""
+        found: dict[int, list[str]] = {}
+        waiting: list[str] = []
         for number, line in enumerate(self.text.splitlines(), 1):
-            if match := re.match(r"%\s*not a term:\s*(.+)", line):
-                waiting |= {word.strip() for word in match[1].split(",")}
-            elif line.strip():
+            if match := re.match(rf"%\s*{name}:\s*(.*)", line):
+                waiting.append(match[1].strip())
+            elif line.strip() and not line.startswith("%"):
                 if waiting:
                     found[number] = waiting
-                waiting = set()
+                waiting = []
         return found
 
     def trees(self, book: Book) -> list[ast.Module]:

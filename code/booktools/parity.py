@@ -16,6 +16,7 @@ from functools import partial
 from booktools.blocks import LINK, MATH, Block, roles, words
 from booktools.book import Book, Language
 from booktools.kept import digest, kept
+from booktools.outcomes import PHRASE, parts_of
 from booktools.page import Page, page_at
 
 SAME_ROLES = {
@@ -117,14 +118,22 @@ def _pages(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]
     return found
 
 
+def _phrases(text: str) -> Counter[str]:
+    """Returns the phrases by outcome, each with its number of parts."""
+    return Counter(f"{name} in {len(parts_of(phrase))} parts" for phrase, name in PHRASE.findall(text))
+
+
 def _inline(a: str, b: str) -> list[tuple[str, Counter[str], Counter[str]]]:
-    def marks(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    def marks(text: str) -> tuple[Counter[str], Counter[str], Counter[str], Counter[str]]:
         same = Counter(_mark(name, content) for name, content in roles(text) if name in SAME_ROLES)
         formulas = MATH.findall(re.sub(r"`[^`]*`", "", text))
         # A formula may be named once more in one language: its presence counts, not how often.
-        return same, Counter(LINK.findall(text)), Counter({_bare(formula) for formula in formulas})
+        return same, Counter(LINK.findall(text)), Counter({_bare(formula) for formula in formulas}), _phrases(text)
 
-    return [(n, x, y) for n, x, y in zip(("references", "links", "formulas"), marks(a), marks(b), strict=True)]
+    return [
+        (n, x, y)
+        for n, x, y in zip(("references", "links", "formulas", "phrases by outcome"), marks(a), marks(b), strict=True)
+    ]
 
 
 def _mark(name: str, content: str) -> str:
@@ -148,11 +157,16 @@ def _short(block: Block) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """A term and its fixed translation, with what finds it in running text."""
+    """A term and its fixed translation, or several with a bar between them; and what finds it in running text."""
 
     source: str
     target: str
     pattern: re.Pattern[str]
+
+    @property
+    def targets(self) -> list[str]:
+        """The translations any of which will do, as text is compared."""
+        return self.target.lower().replace(" ", "").split("|")
 
 
 def _pattern(term: str) -> re.Pattern[str]:
@@ -178,7 +192,7 @@ def lacking_terms(text: str, translated: str, known: list[Term], excused: set[st
     lacking = []
     for term in known:
         remaining = term.pattern.sub(" ", rest)
-        if remaining != rest and term.source not in excused and term.target.lower().replace(" ", "") not in shown:
+        if remaining != rest and term.source not in excused and not any(target in shown for target in term.targets):
             lacking.append(term)
         rest = remaining
     return lacking

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from booktools.display import Cell, Recording, identifier, table
+from booktools.display import Cell, Recording, identifier, sign, table
 from booktools.edition import current
 from booktools.records import HERE, Machine
 from booktools.render import report_missing
@@ -102,7 +102,7 @@ class RecordedRole(HereRole):
         return self.shown([m for m in self.machines if m.name != HERE]), []
 
     def label(self, machine: Machine) -> list[nodes.Node]:
-        return [identifier(machine.name), nodes.Text(self.sign(":"))]
+        return [identifier(machine.name), nodes.Text(sign(":"))]
 
 
 class GivenRole(SphinxRole):

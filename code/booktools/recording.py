@@ -16,6 +16,7 @@ from booktools.check import check
 from booktools.execute import execute
 from booktools.executions import Execution, load_execution, stamp
 from booktools.notebook import KEY, cell_lines, code_cells, glue, read_records
+from booktools.outcomes import unconditional
 from booktools.page import pages_with_cells
 from booktools.prepare import prepare
 from booktools.records import HERE, SHOWN, borrow, page_of, recorded_machines
@@ -120,7 +121,7 @@ def _measured_nowhere(book: Book, name: str, done: dict[str, Execution]) -> list
             keys = ", ".join(key for key, whose in lenders.items() if whose == lender)
             print(f"{page}: not measured there, borrowed from {lender}: {keys}")
         text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-        shown = {key for key in SHOWN.findall(text) if page_of(key) == page and not key.endswith(".md")}
+        shown = {key for key in SHOWN.findall(unconditional(text)) if page_of(key) == page and not key.endswith(".md")}
         nowhere = sorted(shown - glue(notebook).keys())
         if nowhere:
             problems.append(

@@ -164,18 +164,22 @@ class Keys:
 
 
 def keys(book: Book, page: str) -> Keys:
-    """Returns the keys of a page: of its recorded executions, and of this machine's or else of its cells."""
+    """Returns the keys of a page: of its recorded executions, of this machine's, and those that its cells name.
+
+    A cell may record only where it can, and text by outcome glue that only there. What a cell does not name but
+    compute, such as an f-string, counts where no execution tells what it came to.
+    """
     recorded = [reading(book, path) for path in sorted(book.records.glob(f"*/{page}.ipynb"))]
     names = {name for each in recorded for name in each.keys}
     try:
         done = execution(book, page)
     except BookError:  # Cut off half-way: it is executed anew.
         done = None
-    if done:
-        return Keys(frozenset(names | done.reading.keys))
     now = source(book, page)
     made_of = digest(repr([cell.source for cell in now.cells]))
     seen = kept(book.kept, f"keys-{page}", made_of, lambda: keys_of(now.trees(book)))
+    if done:
+        return Keys(frozenset(names | done.reading.keys | seen.names))
     return Keys(frozenset(names | seen.names), seen.patterns)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 from sphinx.addnodes import pending_xref
@@ -33,7 +34,11 @@ def report_missing(location: Any) -> None:
 
 
 def themed_svg(svg: str, labels: Catalogue) -> str:
-    """Returns a matplotlib SVG for a page: labels translated, theme colours, unique ids, width of the column."""
+    """Returns a matplotlib SVG for a page: labels translated, theme colours, unique ids, width of the column.
+
+    By expressions, since `html.parser` would write ``viewBox`` in lower case, and a parser that would not (lxml) is no
+    dependency; matplotlib writes all its SVG alike.
+    """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     width = re.search(r'width="([\d.]+)pt"', svg)
@@ -50,19 +55,21 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
     svg = svg.replace(f": {INK}", ": currentColor")
     for number, colour in enumerate(COLORS, 1):
         svg = re.sub(rf": {colour}\b", f": var(--dl-series-{number}, {colour})", svg, flags=re.I)
-    return re.sub(r"<text\b.*?</text>", lambda m: translate_markup(m[0], labels), svg, flags=re.S)
+    said = lambda match: html.escape(labels.translate(html.unescape(match[0])), quote=False)
+    return re.sub(r"<text\b.*?</text>", lambda m: re.sub(r"(?<=>)[^<>]+(?=<)", said, m[0]), svg, flags=re.S)
 
 
 def translate_markup(markup: str, labels: Catalogue) -> str:
-    """Returns HTML or SVG with the text between its tags translated, except in ``<code>`` and in what is a name."""
+    """Returns HTML with the text between its tags translated, except in ``<code>`` and in what is a name."""
+    soup = BeautifulSoup(markup, "html.parser")
+    for text in soup.find_all(string=True):
+        if type(text) is NavigableString and not text.find_parent(_is_kept):  # a comment is a string of another type
+            text.replace_with(labels.translate(str(text)))
+    return str(soup)
 
-    def shown(match: re.Match[str]) -> str:
-        if match[0].startswith("<"):
-            return match[0]
-        return html.escape(labels.translate(html.unescape(match[0])), quote=False)
 
-    kept = r'<code\b.*?</code>|<(\w+)\b[^<>]*\btranslate="no"[^<>]*>.*?</\1>'
-    return re.sub(rf"{kept}|(?<=>)[^<>]+(?=<)", shown, markup, flags=re.S)
+def _is_kept(tag: Tag) -> bool:
+    return tag.name in ("code", "script", "style") or tag.get("translate") == "no"
 
 
 def translated(

@@ -23,6 +23,7 @@ from booktools.book import Book, BookError, Language
 from booktools.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
 from booktools.kept import tools
 from booktools.notebook import join
+from booktools.outcomes import choose
 from booktools.page import page_at
 from booktools.records import borrow
 from booktools.room import FULL, is_full
@@ -118,6 +119,9 @@ def _read(app: Sphinx, docname: str, content: list[str]) -> None:
     edition.open_page()
     done = edition.shown(docname)
     page = page_at(edition.book, edition.book.page(edition.language.code, docname)).notebook()
+    for cell in page.cells:
+        if cell.cell_type == "markdown":
+            cell.source = choose(cell.source, edition.outcome)
     page = join(page, done.notebook if done else None)
     lenders = borrow(page, docname, edition.watched)
     if lenders:

@@ -14,8 +14,9 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from booktools import claims
+from booktools.alternatives import inside, is_text
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
-from booktools.display import Cell, Recording, table
+from booktools.display import Cell, Recording, sign, table
 from booktools.edition import current
 from booktools.render import report_missing
 
@@ -43,11 +44,11 @@ class ClaimDirective(SphinxDirective, Recording):
         self.check_keys(claim)
         anchor = "claim-" + identity.replace(".", "-")
         box = nodes.container(classes=["dl-claim"], ids=[anchor])
-        self.state.nested_parse(self.content, self.content_offset, box)
+        inside(self, str(current().outcome(identity)), box)
         if any(reference.get("reftype") == "eq" for reference in box.findall(pending_xref)):
             logger.warning("{claim} %s: no {eq} here: the sentence stands on another page too", identity, location=box)
         kept = self.env.booktools_claims.setdefault(self.env.docname, {})  # type: ignore[attr-defined]
-        kept[identity] = (anchor, box.astext())
+        kept[identity] = (anchor, " ".join(node.astext() for node in box.children if not is_text(node)))
         box += self.verdicts(claim)
         report_missing(self.get_location())
         return [box]
@@ -65,7 +66,7 @@ class ClaimDirective(SphinxDirective, Recording):
         for machine in self.machines:
             verdict = claims.judge(claim, machine)
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
-            before, _, after = self.sign("(@)").partition("@")
+            before, _, after = sign("(@)").partition("@")
             inside = [nodes.Text(before), *self.machine_words(machine), nodes.Text(after)]
             words.append(nodes.inline("", "", *inside, classes=["dl-muted"]))
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
@@ -84,7 +85,7 @@ def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
         nodes.strong("", page.say(verdict.outcome)),
     ]
     if verdict.lacking:
-        words += [nodes.Text(page.sign(":")), *page.changes(verdict.lacking)]
+        words += [nodes.Text(sign(":")), *page.changes(verdict.lacking)]
     return words
 
 
@@ -116,7 +117,7 @@ class ClaimTable(Recording):
 
     def verdicts(self) -> Iterator[tuple[str, str, str, str, list[Verdict]]]:
         """Yields each claim in the order of the pages: page, id, anchor, sentence, and its verdict on every machine."""
-        known = current().claims
+        known = current().outcomes
         for page in current().book.pages:
             for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
                 yield page, identity, anchor, sentence, [claims.judge(known[identity], each) for each in self.machines]

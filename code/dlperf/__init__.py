@@ -7,6 +7,8 @@ Every chapter uses the spine:
 ``spans``        intervals of time: how long several ran at once, and their drawing
 ``counters``     what the operating system counts of this process
 ``measurement``  Measurement, the value that they return
+``modes``        whether samples lie in one heap or in two
+``ratio``        over: a ratio of medians, which remembers its samples
 ``device``       try_gpu, try_all_gpus, synchronize
 ``budget``       seconds_left, what the limit of a notebook's cell leaves
 ``environment``  what a measurement was taken on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import math
 import os
 import platform
@@ -21,18 +22,44 @@ if TYPE_CHECKING:  # to say what machine this is must not take seconds of import
 HERE = Path(__file__).resolve().parent
 
 
+CPUINFO = "/proc/cpuinfo"
+
+
 def _proc_field(path: str, name: str) -> str | None:
     """Returns the first ``name: value`` of a file in /proc, or None where there is none."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+    with contextlib.suppress(OSError):
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            field, colon, value = line.partition(":")
+            if colon and field.rstrip() == name:
+                return value.strip()
+    return None
 
 
 def cpu_model() -> str:
     """Returns the processor's name as its operating system gives it."""
-    return _proc_field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    return _proc_field(CPUINFO, "model name") or platform.processor() or platform.machine()
+
+
+def cpu_number() -> str | None:
+    """Returns what its maker numbers the processor's design by, or None where the system does not tell.
+
+    Processors of different designs can share a name: ``AMD EPYC`` in a virtual machine, any ARM on Linux.
+    """
+    for fields in (("cpu family", "model"), ("CPU implementer", "CPU part")):  # x86, ARM
+        values = [_proc_field(CPUINFO, field) for field in fields]
+        if all(values):
+            return " ".join(f"{field.split()[-1]} {value}" for field, value in zip(fields, values, strict=True))
+    return None
+
+
+def microarchitecture() -> str | None:
+    """Returns the processor's design as LLVM calls it, such as ``znver4``; without LLVM, or its word, `cpu_number`."""
+    with contextlib.suppress(ImportError, OSError):  # not installed, or its library cannot be loaded
+        # By its name, as no import of this module: no page's numbers depend on which LLVM names the processor.
+        name = importlib.import_module("llvmlite.binding").get_host_cpu_name()
+        if name != "generic":
+            return str(name)
+    return cpu_number()
 
 
 def cores() -> int:
@@ -110,6 +137,7 @@ def machine() -> dict[str, object]:
     drivers = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
     return {
         "cpu": cpu_model(),
+        "number": cpu_number(),
         "cores": cores(),
         "memory_gib": round((memory_bytes() or 0) / 2**30),
         "gpus": [_proc_field(str(path), "Model") for path in drivers],
@@ -141,9 +169,10 @@ def _fixed() -> dict[str, object]:
 
     from dlperf.device import try_gpu
 
-    flags = _proc_field("/proc/cpuinfo", "flags")
+    flags = _proc_field(CPUINFO, "flags")
     return {
         "cpu": cpu_model(),
+        "microarchitecture": microarchitecture(),
         "cores": cores(),
         "memory_bytes": memory_bytes(),
         "virtual": "hypervisor" in flags.split() if flags else None,

@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from dlperf.modes import modes
+
 UNITS = ("s", "B", "B/s", "FLOP", "FLOP/s", "1/s", "1")
 """Units that a measurement may have; ``1`` is a pure number, such as a ratio."""
 
 WIDE_SPREAD = 0.25
 """Interquartile range over median from which `measure` warns and tables mark a value, as PyTorch's benchmark does."""
+
+FEW = 5
+"""Samples below which their quartiles say little: `measure` warns, and a page shows no median."""
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
@@ -33,12 +38,27 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     if unit == "1" or not math.isfinite(value) or value == 0:
         text, prefix = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}", ""
     else:
-        scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
-        scale, prefix = next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])
+        scale, prefix = _scale(value, unit)
         text = _round(value / scale, digits)
+    return text + _suffix(prefix, unit)
+
+
+def scaled(value: float, unit: str) -> tuple[float, str]:
+    """Returns what to divide by to read values like this one, and what to write after them: ``1e-6, " µs"``."""
+    plain = unit == "1" or not value
+    scale, prefix = (1.0, "") if plain else _scale(value, unit)
+    return scale, _suffix(prefix, unit)
+
+
+def _scale(value: float, unit: str) -> tuple[float, str]:
+    scales = [(s, p) for s, p in _PREFIXES if (s <= 1 if unit == "s" else s >= 1)]
+    return next(((s, p) for s, p in scales if abs(value) >= s * 0.9995), scales[-1])
+
+
+def _suffix(prefix: str, unit: str) -> str:
     if unit == "1/s":
-        return f"{text} {prefix}/s" if prefix else f"{text}/s"  # 56.3 k/s, not k1/s
-    return text if unit == "1" else f"{text} {prefix}{unit}"
+        return f" {prefix}/s" if prefix else "/s"  # 56.3 k/s, not k1/s
+    return "" if unit == "1" else f" {prefix}{unit}"
 
 
 def _round(value: float, digits: int) -> str:
@@ -98,6 +118,10 @@ class Measurement:
         """The interquartile range over the median: 0.1 is a tenth."""
         return self.iqr / abs(self.median) if self.median else math.inf
 
+    def modes(self) -> tuple[Measurement, ...]:
+        """Returns the samples as one measurement, in order, or as two if they have two modes: see `dlperf.modes`."""
+        return tuple(replace(self, samples=group, turns="") for group in modes(self.samples))
+
     def interval(
         self,
         confidence: float = 0.95,
@@ -125,7 +149,7 @@ class Measurement:
         if not self.turns or self.turns != other.turns or len(self.samples) != len(other.samples):
             raise PairingError(
                 f"{self.summary()} and {other.summary()} were not taken in turn, so their samples do not belong "
-                "together: take them by timing.interleave or timing.compare, or set one median against the other"
+                "together: take them by timing.interleave or timing.compare, or set median over median by ratio.over"
             )
         return list(zip(self.samples, other.samples, strict=True))
 

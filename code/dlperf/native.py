@@ -12,7 +12,7 @@ from pathlib import Path
 
 from torch.utils import cpp_extension
 
-from dlperf.environment import compiler, cpu_model
+from dlperf.environment import compiler, cpu_model, cpu_number
 
 
 class CompilerError(RuntimeError):
@@ -42,11 +42,11 @@ def build(source: str, *options: str, folder: Path | None = None) -> Path:
     """Returns the file that the compiler makes of C++ source with these options; an old one if nothing changed.
 
     Its name is a hash of all that it depends on: source, options, compiler and, since code for the machine at
-    hand may not run on the next, the processor. Raises CompilerError with the compiler's first words.
+    hand may not run on the next, the processor and its design. Raises CompilerError with the compiler's first words.
     """
     folder = folder or cache_folder()
     path = cxx()
-    key = "\0".join((source, *options, path, str(compiler()), cpu_model()))
+    key = "\0".join((source, *options, path, str(compiler()), cpu_model(), str(cpu_number())))
     target = folder / hashlib.sha256(key.encode()).hexdigest()[:16]
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:

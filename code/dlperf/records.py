@@ -10,6 +10,7 @@ from typing import Any
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement, format_quantity
+from dlperf.ratio import Ratio
 
 MIME = "application/vnd.dlperf.record+json"
 """The JSON of one record; `booktools` reads it out of executed notebooks."""
@@ -50,6 +51,9 @@ def bundle(key: str, value: Any, unit: str = "1", digits: int = 3) -> dict[str, 
             "record a finite number, or a sign that says what is meant, such as '∞' or '–'"
         )
     data = {"key": key, "kind": "value", "value": value, "unit": unit, "environment": environment()}
+    if isinstance(value, Ratio):
+        sides = [{"samples": list(side.samples), "unit": side.unit} for side in value.sides]
+        data |= {"value": float(value), "sides": sides, "because": value.because}
     shown = value if isinstance(value, str) else format_quantity(value, unit, digits)
     derived = _percentages(key, value) if unit == "1" and not isinstance(value, str) else {}
     return {key: {"text/plain": str(shown), MIME: data}, **derived}

@@ -35,7 +35,9 @@ def covered(spans: Iterable[Span]) -> float:
 
 
 def extent(spans: Sequence[Span]) -> float:
-    """Returns the seconds from the first beginning to the last end."""
+    """Returns the seconds from the first beginning to the last end; ValueError for no span."""
+    if not spans:
+        raise ValueError("without a span there is no first beginning and no last end")
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 

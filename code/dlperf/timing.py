@@ -16,7 +16,7 @@ from torch.utils import benchmark
 from dlperf.budget import seconds_left
 from dlperf.device import is_gpu, synchronize, try_all_gpus
 from dlperf.environment import environment
-from dlperf.measurement import WIDE_SPREAD, Measurement
+from dlperf.measurement import FEW, WIDE_SPREAD, Measurement
 from dlperf.turns import interleave
 
 
@@ -26,10 +26,6 @@ class SpreadWarning(UserWarning):
 
 class FewSamplesWarning(UserWarning):
     """So few samples were taken that their quartiles say little: the time for them was used up."""
-
-
-FEW = 5
-"""Samples below which a measurement warns. What a cell has left may cut a comparison down to these, hardly further."""
 
 
 class Benchmark:

@@ -32,7 +32,9 @@ class Turns(list[T]):
         return Measurement(tuple(map(of, self)), unit, description, calls, environment or {}, self.mark)
 
     def per_call(self: Turns[float], description: str, calls: int, environment: dict[str, Any]) -> Measurement:
-        """Returns the seconds per call, where each answer is the seconds of so many ``calls``."""
+        """Returns the seconds per call, where each answer is the seconds of so many ``calls``; ValueError for none."""
+        if calls < 1:
+            raise ValueError(f"seconds per call need at least one call, got {calls}")
         return self.measurement(lambda seconds: seconds / calls, "s", description, calls, environment)
 
 
@@ -87,6 +89,14 @@ def columns(
         name: Measurement(tuple(row[name] for row in rows), unit, name, calls, environment or {}, shared)
         for name, unit in units.items()
     }
+
+
+def middle(answers: Iterable[T], key: Callable[[T], float]) -> T:
+    """Returns the answer whose ``key`` is the median, the larger of two; ValueError for none."""
+    ordered = sorted(answers, key=key)
+    if not ordered:
+        raise ValueError("there is no middle one of no answers")
+    return ordered[len(ordered) // 2]
 
 
 def seconds(fn: Callable[[], object]) -> Callable[[], float]:

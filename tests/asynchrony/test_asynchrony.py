@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
+import threading
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -35,6 +37,45 @@ def test_the_model_is_what_following_every_call_gives(costs: Costs, n: int) -> N
     assert costs.asynchronous(n) <= costs.serial(n)
 
 
+@pytest.mark.parametrize("costs", [Costs(1, 2, 1), Costs(2, 1, 1)])
+def test_overlap_and_none_are_told_apart_where_one_side_takes_half_as_long(costs: Costs) -> None:
+    """As with both loops of the chapter; with a front end that hardly takes anything the two models agree."""
+    assert costs.asynchronous(1000) / costs.serial(1000) == pytest.approx(2 / 3, rel=0.01)
+    assert Costs(0.06, 2, 1).asynchronous(1000) / Costs(0.06, 2, 1).serial(1000) > 0.95
+
+
+class Sleeper:
+    """An engine on a clock of its own, on which it takes 1 s to enqueue, and 3 s where it fell asleep before."""
+
+    def __init__(self) -> None:
+        self.now, self.held_up, self.idle = 0.0, 0, False
+        self.gate = threading.Event()
+
+    def array(self, x: torch.Tensor, device: str) -> torch.Tensor:
+        return x
+
+    def enqueue(self, fn: object, device: str) -> None:
+        self.gate = fn.__self__  # type: ignore[attr-defined]
+
+    def update(self, fn: object, x: torch.Tensor) -> None:
+        self.held_up += not self.gate.is_set()
+        self.now += 3 if self.idle else 1
+
+    def wait_to_read(self, x: torch.Tensor) -> None:
+        assert self.gate.is_set()
+        self.idle, self.now = True, self.now + 100
+
+    def waitall(self) -> None:
+        pass
+
+
+def test_waking_clocks_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Sleeper()
+    monkeypatch.setattr(costs, "perf_counter", lambda: engine.now)
+    assert Loop(engine, 4, 4).waking(7) == (1, 3)
+    assert engine.held_up == 7
+
+
 @pytest.mark.parametrize("front", [0, 8])
 def test_a_loop_computes_the_same_however_it_waits(front: int) -> None:
     with Engine(["cpu"]) as engine:
@@ -59,8 +100,8 @@ def test_parts_and_ratios_have_a_sample_for_each_trial() -> None:
     assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
         k: (2, "1" if " " in k else "s")
         for k in (
-            *("enqueue", "execute", "hear", "asleep", "asynchronous", "synchronous"),
-            *("asynchronous fit", "serial fit", "synchronous fit", "woken fit", "hear share"),
+            *("enqueue", "execute", "hear", "awake", "asleep", "asynchronous", "synchronous"),
+            *("asynchronous fit", "serial fit", "synchronous fit", "woken fit"),
         )
     }
 
@@ -125,7 +166,7 @@ def test_both_versions_are_held_against_their_sides() -> None:
         found = implicit_sync.hold_against(engine, 1, batches=2, repeats=2)
     assert {k: (len(m.samples), m.unit) for k, m in found.items()} == {
         **dict.fromkeys(("drawing", "working", "hidden", "open"), (2, "s")),
-        **dict.fromkeys(("hidden fit", "open fit"), (2, "1")),
+        **dict.fromkeys(("predicted factor", "hidden fit", "open fit"), (2, "1")),
     }
 
 
@@ -155,10 +196,12 @@ def test_branches_give_the_same_on_one_device_and_on_two() -> None:
             assert torch.allclose(torch.from_numpy(z.asnumpy()), x @ x @ x + y @ y @ y)
 
 
-def test_square_or_draw_covers_every_combination() -> None:
+def test_no_two_libraries_multiply_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads that one keeps awake after a product would disturb the other."""
+    monkeypatch.setattr("numpy.matmul", lambda *_: pytest.fail("NumPy multiplies"))
     programs = blocking.square_or_draw(4, 2)
-    pairs = {f"{library}, {what}" for library in ("NumPy", "PyTorch") for what in ("64 bit", "32 bit", "draw")}
-    assert programs.keys() == pairs | {"NumPy, draw, legacy"}
+    gpu = {"square, GPU"} if torch.cuda.is_available() else set()
+    assert programs.keys() - gpu == {"NumPy, draw, legacy", "NumPy, draw", "PyTorch, draw", "square, CPU"}
     assert all(a <= b for a, b in (program() for program in programs.values()))
 
 
@@ -227,6 +270,20 @@ def test_an_example_that_is_fetched_takes_its_latency() -> None:
     assert time.monotonic() - start >= 0.02  # to sleep for less is what it must not do
 
 
+def test_the_end_of_a_loader_s_workers_is_no_item_s_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts: a second for each item, and a thousand at the end."""
+    now = [0.0]
+
+    def loader() -> Iterator[torch.Tensor]:
+        for _ in range(6):
+            now[0] += 1
+            yield torch.ones(1)
+        now[0] += 1000
+
+    monkeypatch.setattr(data_loading, "perf_counter", lambda: now[0])
+    assert data_loading.seconds_per_item(loader(), lambda x: None) == 1
+
+
 def test_loading_times_every_side() -> None:
     found = data_loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100, latency=0.001)
     assert found.keys() == {"load", "compute", "in line", "worker"}
@@ -267,6 +324,21 @@ def test_without_a_bound_the_clocks_say_what_was_left() -> None:
     )
 
 
+def test_memory_counted_in_batches_says_how_many_more_were_held() -> None:
+    sync = Turns([a_run(backlog.UNBOUNDED, 1.0, 7_000_000)])
+    runs = Turns([a_run(2, 0.9, 7_000_000 + 2 * backlog.BATCH_BYTES)])
+    assert backlog.more_batches(runs, sync).samples == (2.0,)
+    assert backlog.more_batches(sync, sync).samples == (0.0,)
+
+
+def test_the_speedup_is_that_of_both_models() -> None:
+    """Ten calls of 3 s behind which the back end needs 10 s each: the loop returns after 30 s of about 100 s."""
+    model, n = Costs(3, 10, 0), 10
+    run = dataclasses.replace(a_run(backlog.UNBOUNDED, n * model.enqueue), finished=n * model.execute)
+    (predicted,) = backlog.speedup(Turns([run])).samples
+    assert predicted == pytest.approx(model.synchronous(n) / (model.asynchronous(n) - model.enqueue))
+
+
 def test_the_middle_run_is_of_median_time() -> None:
     runs = [dataclasses.replace(a_run(1, 0.1), finished=seconds) for seconds in (3.0, 1.0, 2.0)]
     assert backlog.middle(runs).finished == 2.0
@@ -275,20 +347,6 @@ def test_the_middle_run_is_of_median_time() -> None:
 def test_a_batch_takes_the_bytes_it_is_said_to() -> None:
     (batch,) = backlog.batches(1)
     assert sum(x.untyped_storage().nbytes() for x in batch) == backlog.BATCH_BYTES
-
-
-def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
-    found = backlog.in_fresh_process(depths=[2, backlog.UNBOUNDED], repeats=1, widths=(8, 1), number=3, device="cpu")
-    assert found.keys() == {"synchronous", "depth 2", "depth inf"}
-    (run,) = found["depth 2"]
-    assert run.live >= backlog.BATCH_BYTES
-    assert run.number == 3
-    assert backlog.taken(Turns([run]), "process").unit == "B"
-
-
-def test_a_fresh_process_that_fails_says_why() -> None:
-    with pytest.raises(RuntimeError, match="ValueError"):
-        backlog.in_fresh_process(depths=[0], widths=(8, 1), number=3, device="cpu")
 
 
 def test_peak_sees_memory_that_came_and_went() -> None:

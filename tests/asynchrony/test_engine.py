@@ -356,7 +356,7 @@ def test_closing_turns_away_who_is_still_waiting_for_room() -> None:
         threading.Thread(target=lambda: eventually(lambda: engine._closed) or gate.set()).start()
     for thread in fronts:
         thread.join()
-    assert errors == ["cannot enqueue late: the engine is closed"] * 3
+    assert errors == ["cannot enqueue late: closed engine"] * 3
 
 
 def test_an_operation_may_enqueue_even_when_there_is_no_room() -> None:
@@ -447,12 +447,12 @@ def test_wrong_arguments_are_named_and_leave_the_engine_usable() -> None:
     with pytest.raises(ValueError, match="depth counts operations from 1, got 0"):
         Engine(depth=0)
     with Engine(TWO) as engine:
-        with pytest.raises(ValueError, match="no device cpu:7; it has cpu:0, cpu:1"):
+        with pytest.raises(ValueError, match="no device cpu:7 here, only cpu:0, cpu:1"):
             engine.call(torch.ones, 1, device="cpu:7")
         with pytest.raises(AttributeError):
             engine.enqueue(nothing, reads=["x"])  # type: ignore[list-item]
         engine.waitall()
-    with pytest.raises(RuntimeError, match="cannot enqueue nothing: the engine is closed"):
+    with pytest.raises(RuntimeError, match="cannot enqueue nothing: closed engine"):
         engine.enqueue(nothing)
 
 

@@ -103,7 +103,7 @@ def test_wrapped_breaks_han_anywhere_but_keeps_names_and_closing_signs() -> None
     assert all(sum(1 + (ord(c) > 127) for c in line) <= 46 for line in lines)
     assert all(line[0] not in "，。；：、）》”" for line in lines)
     assert all(line.count("``") % 2 == 0 for line in lines)
-    assert wrapped("short words stay") == ["short words stay"]
+    assert wrapped("short words stay", 40) == ["short words stay"]
 
 
 def test_comments_and_docstrings_change_and_code_does_not(labels: Catalogue) -> None:
@@ -129,6 +129,15 @@ def test_markup_keeps_its_tags_and_code(labels: Catalogue) -> None:
     assert (
         translate_markup("<td>8 threads</td><code>8 threads</code>", labels) == "<td>8个线程</td><code>8 threads</code>"
     )
+
+
+@pytest.mark.parametrize("kept", ["<{0}><b>8 threads</b> 8 threads</{0}>", "<{0}><{0}>a</{0}> 8 threads</{0}>"])
+@pytest.mark.parametrize("tag", ["code", 'td translate="no"'])
+def test_what_is_kept_ends_with_its_own_tag(kept: str, tag: str, labels: Catalogue) -> None:
+    name = tag.partition(" ")[0]
+    markup = kept.format(name).replace(f"<{name}>", f"<{tag}>", 1)
+    assert translate_markup(markup, labels) == markup
+    assert not labels.missing
 
 
 def test_figures_are_translated_themed_and_have_ids_of_their_own(labels: Catalogue) -> None:

@@ -130,6 +130,16 @@ def test_outputs_go_to_the_cells_they_came_from(tiny: Book) -> None:
     assert joined[1].outputs == last.outputs
 
 
+def test_what_a_cell_recorded_that_has_changed_since_stays_readable(tiny: Book) -> None:
+    page, twin = (read_page(tiny.page("en", "tiny")) for _ in range(2))
+    first, last = notebook.code_cells(twin)
+    shown = nbformat.v4.new_output("stream", text="3")
+    kept = nbformat.v4.new_output("display_data", {}, metadata={"scrapbook": {"name": "tiny.sum"}})
+    first.outputs, last.outputs, first.source = [shown, kept], [shown], "1 + 1"
+    joined = notebook.code_cells(join(page, twin))
+    assert [cell.outputs for cell in joined] == [[kept], [shown]]
+
+
 def test_a_record_that_is_no_notebook_is_named(tiny: Book) -> None:
     path = tiny.records / "m" / "tiny.ipynb"
     path.parent.mkdir(parents=True)

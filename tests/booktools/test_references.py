@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from types import SimpleNamespace
 
 import pytest
 
+from booktools import references
 from booktools.book import Book
 from booktools.references import keys_of, problems
 from tests.conftest import ROOT, edit
@@ -79,6 +81,23 @@ def test_what_leads_somewhere_passes(tiny: Book, text: str) -> None:
 def test_an_equation_is_found_by_its_label(tiny: Book) -> None:
     edit(tiny.page("en", "tiny"), "Like this.", "$$\na = b\n$$ (tiny-eq)\n\n{eq}`tiny-eq`")
     assert problems(tiny) == []
+
+
+def test_what_a_cell_records_only_elsewhere_may_be_glued_here(tiny: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text by outcome glues what this machine, which has executed the page, could not record."""
+    here = SimpleNamespace(reading=SimpleNamespace(keys=frozenset({"tiny.sum", "tiny.figure", "tiny.table"})))
+    monkeypatch.setattr(references, "execution", lambda book, page: here)
+    for language in ("en", "zh"):
+        path = tiny.page(language, "tiny")
+        edit(
+            path,
+            'record("tiny.size", 1000)\n',
+            'if total < 0:\n    record("tiny.gain", 2)\nrecord("tiny.size", 1000)\n',
+        )
+        edit(path, LINE[language], "{glue:text}`tiny.gain`")
+    assert problems(tiny) == []
+    edit(tiny.page("en", "tiny"), "{glue:text}`tiny.gain`", "{glue:text}`tiny.grain`")
+    assert len(problems(tiny)) == 1
 
 
 def test_keys_that_a_cell_computes_are_not_judged() -> None:

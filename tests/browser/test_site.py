@@ -28,7 +28,7 @@ CHAPTERS = [page for page in PAGES if not page.endswith("search.html")]
 NAMES = """
 Python Linux Debian Markdown Sphinx Jupyter Matplotlib Numba Triton Inductor Dynamo Chromium Amdahl Gustafson
 Little Williams Hoefler Belli Kalibera Jones Efron Tibshirani Okabe Ito Welford Tukey Intel Apple
-Karp Flatt ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
+Karp Flatt Gloo ms ns kB MiB GiB KiB Gbit Mbit kbit bit min max sin cos log exp sum cpu
 cuda float int bool true false None English JavaScript CC BY MIT glibc Graham
 ones mul add matmul copy loss item waitall asnumpy split layer grad back apply product
 eager reduce overhead autotune dynamic True False if Bekman

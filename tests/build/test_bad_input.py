@@ -17,6 +17,9 @@ from booktools.book import Book
 from booktools.keys import stored
 from tests.conftest import build, copy_tiny_book, edit, edit_both
 
+FOLDED = ":tags: [hide-input]\n\n"
+"""The head of a cell that records."""
+
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Book:
@@ -95,11 +98,11 @@ def claim_raises(book: Book) -> None:
 
 
 def key_is_recorded_twice(book: Book) -> None:
-    edit_both(book, "tiny", "1 + 2", "record('tiny.size', 1 + 2)")
+    edit_both(book, "tiny", "1 + 2", f"{FOLDED}record('tiny.size', 1 + 2)")
 
 
 def key_is_recorded_in_a_loop(book: Book) -> None:
-    edit_both(book, "tiny", "1 + 2", "for n in range(2):\n    record('tiny.n', n)")
+    edit_both(book, "tiny", "1 + 2", f"{FOLDED}for n in range(2):\n    record('tiny.n', n)")
 
 
 def record_has_a_key_twice(book: Book) -> None:
@@ -111,7 +114,7 @@ def record_has_a_key_twice(book: Book) -> None:
 
 
 def value_is_no_number(book: Book) -> None:
-    edit_both(book, "tiny", "1 + 2", "record('tiny.n', float('nan'))")
+    edit_both(book, "tiny", "1 + 2", f"{FOLDED}record('tiny.n', float('nan'))")
 
 
 def number_is_naked(book: Book) -> None:
@@ -170,7 +173,7 @@ def test_a_cell_that_raises_is_named_by_the_line_that_raised(tiny: Book) -> None
     """Not by its first line, and not by one of a module or of another cell: by the innermost line of its own."""
     edit_both(tiny, "tiny", "with Benchmark", "def fails():\n    return 1 / 0\n\n\nwith Benchmark")
     code = "import statistics\n\n\ndef inner():\n    return statistics.mean(map(abs, ['one']))\n\n\ninner()"
-    edit_both(tiny, "tiny", "1 + 2", f":tags: [hide-input]\n\n{code}")
+    edit_both(tiny, "tiny", "1 + 2", f"{FOLDED}{code}")
     lines = tiny.page("en", "tiny").read_text(encoding="utf-8").splitlines()
     done = build(tiny)
     assert done.returncode == 1

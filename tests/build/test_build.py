@@ -62,6 +62,53 @@ def test_labels_tables_comments_and_outputs_are_chinese(built: Book) -> None:
         assert english not in text
 
 
+def test_a_folded_cell_says_what_it_does_in_the_words_that_are_seen(built: Book) -> None:
+    """What is read out is what stands there: no label of its own, in no other language, and no second title."""
+    for name, text in {"tiny.html": "Code that records and draws", "zh/tiny.html": "记录与绘图的代码"}.items():
+        folded = re.search(r'<details class="[^"]*\bhide\b.*?<summary.*?</summary>', page(built, name), re.S)
+        assert folded, name
+        assert folded[0].endswith(f"<summary>{text}</summary>")
+
+
+def text_of(book: Book, name: str) -> str:
+    return " ".join(BeautifulSoup(page(book, name), "html.parser").get_text(" ").split())
+
+
+def test_text_follows_the_outcome(built: Book) -> None:
+    """A page says what is so on the machine that it shows, and nothing of what is not."""
+    text = text_of(built, "tiny.html")
+    assert "The sum is long, of 1000 numbers, and found no GPU." in text
+    assert "It lies beyond its bound of 1000 ." in text
+    for other in ("short", "did not run on a GPU", "stays below", "Here it ran backwards", "outcome="):
+        assert other not in text
+    assert "这个和很长，共1000个数，而且没找到GPU。" in text_of(built, "zh/tiny.html").replace(" 1000 ", "1000")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("failed", ["Here it ran backwards.", "The sum is short and found no GPU.", "It lies beyond its bound"]),
+        ("held", ["It stays below its bound."]),
+        ("not-run", ["and found no GPU.", "It lies beyond its bound"]),
+    ],
+)
+def test_every_outcome_can_be_seen(copy: Book, outcome: str, said: list[str]) -> None:
+    done = build(copy, BOOKTOOLS_OUTCOME=outcome)
+    assert done.returncode == 0, done.stdout
+    text = text_of(copy, "tiny.html")
+    assert [words for words in said if words not in text] == []
+    assert "Time does not run backwards." in text_of(copy, "machines.html")
+    assert "Here it ran backwards." not in text_of(copy, "machines.html")
+
+
+def test_an_outcome_that_nothing_speaks_of_stops_the_build(copy: Book) -> None:
+    path = copy.chapters / "claims" / "tiny.py"
+    edit(path, '"tiny.bound", ("tiny.size",)', '"tiny.bound", ("tiny.size", "tiny.lacking")')
+    done = build(copy)
+    assert done.returncode == 1
+    assert "tiny.bound: not run on the machine shown, and there is no {not-run} that says so" in done.stdout
+
+
 def test_figures_take_the_page_s_colours(built: Book) -> None:
     svg = re.search(r'class="dl-figure".*?</svg>', page(built, "tiny.html"), re.S)
     assert svg

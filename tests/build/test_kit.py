@@ -96,6 +96,7 @@ def test_what_a_kit_executed_becomes_a_record(copy: Book, capsys: pytest.Capture
     assert {path.name for path in (copy.records / "bare").iterdir()} == {"tiny.ipynb", "slow.ipynb"}
     notebook = nbformat.read(copy.records / "bare" / "tiny.ipynb", as_version=4)
     assert notebook.metadata[KEY]["environment"]["cores"]
+    assert notebook.metadata["language_info"]["pygments_lexer"] == "ipython3"  # else no cell is coloured, with warnings
     assert "stderr" not in {output.get("name") for cell in code_cells(notebook) for output in cell.outputs}
     take_in(copy, "bare", copy.root / "kit" / "done")  # in the place of the earlier one
     assert not list(copy.root.glob(".record-*"))
@@ -228,7 +229,9 @@ def test_a_chapter_longer_than_a_piece_is_told_kindly(tiny: Book) -> None:
     assert kept(tiny, "slow")["of"] == 0.1
     second = run(tiny, "--minutes", "0.1", "--only", "slow")
     assert "slow: a whole piece of 0.1 minutes ended in its cell 1 of 1." in second.stdout
-    assert "only a longer one (--minutes) or shorter cells help" in second.stdout
+    assert "only a longer one (--minutes), shorter cells or," in second.stdout
+    third = run(tiny, "--minutes", "0.1", "--only", "slow", "--again")
+    assert "slow: cut off after 1 of 1 cells" in third.stdout
 
 
 def test_a_cell_past_its_limit_is_interrupted_and_the_next_runs(tiny: Book) -> None:

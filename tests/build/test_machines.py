@@ -55,4 +55,5 @@ def test_the_words_around_a_name_are_the_language_s(edition: Book) -> None:
     verdicts = soup(edition, "zh/tiny.html").select_one(".dl-verdicts")
     assert verdicts
     assert "Thingamajig，1核" in verdicts.get_text()
+    assert "@ 2.50GHz zorblake，6核" in verdicts.get_text()  # another has a processor of that name
     assert all("核" not in name.get_text() for name in verdicts.select('[translate="no"]'))

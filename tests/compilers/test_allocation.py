@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -28,3 +30,24 @@ def test_what_has_no_name_is_gone_at_once() -> None:
     x = torch.ones(100)
     assert allocation.peak_bytes(lambda: ((x + 1) * 2).exp()) == 2 * x.nbytes
     assert allocation.peak_bytes(lambda: [x + 1, x + 2, x.view(10, 10)]) == 2 * x.nbytes
+
+
+FAULTS = """
+import torch
+from dlperf.counters import page_faults
+fn = lambda: torch.ones(2**23)
+print(min(page_faults(fn) for _ in range(12)))  # the first of them have to fill it
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
+def test_the_setting_that_the_page_tells_keeps_memory_too() -> None:
+    if not allocation._tell_malloc(allocation.AS_BEFORE):
+        pytest.skip("the C library is not glibc")
+    setting = {"MALLOC_TRIM_THRESHOLD_": "-1", "MALLOC_MMAP_MAX_": "0"}
+    faults = {}
+    for name, more in {"new": {}, "kept": setting}.items():
+        command = [sys.executable, "-c", FAULTS]
+        done = subprocess.run(command, env=os.environ | more, capture_output=True, text=True, check=True)
+        faults[name] = float(done.stdout)
+    assert faults["kept"] < 0.01 * 2**25 / PAGE < faults["new"]

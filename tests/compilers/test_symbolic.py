@@ -530,6 +530,18 @@ def test_a_source_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @needs_compiler
+def test_what_was_compiled_for_one_processor_is_not_run_by_its_namesake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two designs go by ``AMD EPYC``, and share a home folder: the older one has not all instructions."""
+    made = []
+    for number in ("family 25 model 17", "family 23 model 49"):
+        monkeypatch.setattr(native, "cpu_number", lambda number=number: number)
+        made.append(native.build("int main() {}", folder=tmp_path))
+    assert made[0] != made[1]
+
+
+@needs_compiler
 def test_a_refused_source_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(CompilerError, match="refused the source"):
         native.build("int main() { return nothing; }", folder=tmp_path)
@@ -607,6 +619,25 @@ def test_a_module_that_changes_its_type_is_compiled_anew(fused: bool) -> None:
         for changed in (net.double, net.bfloat16, net.float):
             changed()
             torch.testing.assert_close(compiled(x), net(x), rtol=0, atol=0)
+
+
+FACTOR, SHIFT = 2.0, torch.ones(3)
+
+
+@pytest.mark.parametrize("fused", [False, pytest.param(True, marks=needs_compiler)])
+def test_what_was_bound_while_tracing_stays_whatever_the_name_means_later(
+    fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `compile` says: a program has the number and the tensor, not the names, and follows the tensor's values."""
+    fn = lambda x: torch.relu(x * FACTOR + SHIFT)
+    x, shift = torch.ones(3), torch.ones(3)
+    monkeypatch.setitem(globals(), "SHIFT", shift)
+    compiled = symbolic.compile(fn, x, fused=fused)
+    monkeypatch.setitem(globals(), "FACTOR", 100.0)
+    monkeypatch.setitem(globals(), "SHIFT", torch.full((3,), 100.0))
+    assert compiled(x).tolist() == [3, 3, 3]
+    shift.fill_(5)
+    assert compiled(x).tolist() == [7, 7, 7]
 
 
 def test_under_autocast_nothing_is_compiled() -> None:

@@ -28,6 +28,11 @@ PAGES = [p for p in BOOK.pages if "{code-cell}" in BOOK.page("en", p).read_text(
 DEVICES = (1, 2)
 
 
+def cells(page: str) -> int:
+    """Returns how many cells a page has, by which long rehearsals begin before short ones."""
+    return BOOK.page("en", page).read_text(encoding="utf-8").count("{code-cell}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips all of it where there is nothing to simulate, or nothing to do it with; says which."""
     why = ""
@@ -77,19 +82,23 @@ class Rehearsals:
 
     def __init__(self, folder: Path, library: Path, lines: Path) -> None:
         self.folder, self.library, self.lines = folder, library, lines
-        self.pool = ThreadPoolExecutor(cores())
+        self.pool = ThreadPoolExecutor(cores() + 2)  # cells wait a good part of their time
         self.books = {devices: copy_of_the_book(folder / f"book-{devices}") for devices in DEVICES}
         self.begun: dict[tuple[str, int], Future[Rehearsal]] = {}
 
     def begin(self, page: str, devices: int) -> None:
-        """Puts a rehearsal on the list."""
+        """Puts a rehearsal on the list, after that of the page on one GPU, which tells what more of them leave out."""
+        if devices > 1:
+            self.begin(page, 1)
         if (page, devices) not in self.begun:
             self.begun[page, devices] = self.pool.submit(self._run, page, devices)
 
     def _run(self, page: str, devices: int) -> Rehearsal:
         folder = self.folder / f"{page}-{devices}"
         folder.mkdir()
-        return rehearse(self.books[devices], page, folder, variables(folder, self.lines, self.library, devices))
+        given = variables(folder, self.lines, self.library, devices)
+        only = self.begun[page, 1].result().using if devices > 1 else None
+        return rehearse(self.books[devices], page, folder, given, only)
 
     def __call__(self, page: str, devices: int) -> Rehearsal:
         """Returns what came of a page, once it is there."""
@@ -103,10 +112,12 @@ def rehearsals(
 ) -> Iterator[Rehearsals]:
     """What came of each page on so many simulated GPUs. Those that collected tests name are begun at once."""
     found = Rehearsals(tmp_path_factory.mktemp("rehearsals"), library, lines)
+    wanted = set()
     for item in request.session.items:
         given = getattr(getattr(item, "callspec", None), "params", {})
-        for page in [given["page"]] if "page" in given else PAGES:
-            if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
-                found.begin(page, given["devices"])
+        if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
+            wanted |= {(page, given["devices"]) for page in ([given["page"]] if "page" in given else PAGES)}
+    for page, devices in sorted(wanted, key=lambda each: (each[1], -cells(each[0]))):
+        found.begin(page, devices)
     yield found
     found.pool.shutdown(cancel_futures=True)

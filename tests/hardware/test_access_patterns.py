@@ -1,6 +1,7 @@
 """Orders of reading: that every word is read, one at a time, and what is predicted."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,11 +45,47 @@ def test_reading_is_neither_left_out_nor_done_in_vectors():
     assert len(re.findall(r"\tmovq\t\([^)]*\), %r", body)) > 1
 
 
-def test_strides_and_random_places_take_time():
+@pytest.fixture
+def a_nanosecond_each(monkeypatch):
+    """Reading takes a nanosecond for each word that is read, by a clock that knows nothing else."""
+    now = [0]
+    real_read, real_random = access_patterns.read, access_patterns.read_at_random
+
+    def read(words, start, apart):
+        real_read(words, start, apart)
+        now[0] += len(range(int(start), len(words), int(apart)))
+
+    def read_at_random(words, bits, count, seed):
+        assert 2**bits == len(words)
+        real_random(words, bits, count, seed)
+        now[0] += count
+
+    monkeypatch.setattr(access_patterns, "read", read)
+    monkeypatch.setattr(access_patterns, "read_at_random", read_at_random)
+    monkeypatch.setattr(access_patterns, "time", SimpleNamespace(perf_counter=lambda: now[0] / 1e9))
+
+
+@pytest.mark.usefixtures("a_nanosecond_each")
+def test_strides_and_random_places_are_timed_by_the_word():
     words = np.zeros(2**14, np.uint64)
     taken = access_patterns.strides(words, [8, 64, 4096], repeats=3)
-    assert {s: (m.unit, len(m.samples)) for s, m in taken.items()} == dict.fromkeys((8, 64, 4096), ("s", 3))
-    assert access_patterns.at_random(words, repeats=3, count=100).median > 0
+    taken |= {"at random": access_patterns.at_random(words, repeats=3, count=100)}
+    assert {name: m.samples for name, m in taken.items()} == dict.fromkeys(
+        (8, 64, 4096, "at random"), (pytest.approx(1e-9),) * 3
+    )
+    assert {m.unit for m in taken.values()} == {"s"}
+
+
+def test_each_pass_reads_other_random_words(monkeypatch):
+    """What the pass before has read may lie in a cache by then."""
+    seeds = []
+    monkeypatch.setattr(access_patterns, "read_at_random", lambda words, bits, count, seed: seeds.append(seed))
+    access_patterns.at_random(np.zeros(2**10, np.uint64), repeats=5, count=10)
+    assert len(set(seeds)) == len(seeds) == 6
+
+
+def test_both_directions_read_every_word():
+    words = np.zeros(2**10, np.uint64)
     assert set(access_patterns.directions(words, 3)) == {"forward", "backward"}
 
 

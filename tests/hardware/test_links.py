@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable
 from itertools import combinations
 from threading import Thread
@@ -16,7 +17,6 @@ import pytest
 from dlperf.environment import cores
 from dlperf.hardware import alpha_beta, core_to_core, links, reference_tools, topology
 from dlperf.hardware.probe import Unknown
-from dlperf.measurement import Measurement
 
 LINE = alpha_beta.Line(2e-5, 1e-9)
 SIZES = [4**k for k in range(12)]
@@ -42,6 +42,19 @@ def test_one_bad_point_does_not_move_the_line(bad: int) -> None:
 def test_the_check_does_not_see_what_it_predicts() -> None:
     times = [LINE(n) * (2 if k % 2 else 1) for k, n in enumerate(SIZES)]
     assert alpha_beta.check(SIZES, times)[1] == pytest.approx(0.5)
+
+
+def test_without_latency_a_law_misses_what_has_one() -> None:
+    assert alpha_beta.missed_without_latency(SIZES, [3e-9 * n for n in SIZES]) < 1e-9
+    assert alpha_beta.missed_without_latency(SIZES, [LINE(n) for n in SIZES]) > 0.5
+
+
+def test_most_sizes_may_be_long_and_the_latency_still_counts() -> None:
+    """Two short messages of five were not seen: a median would not see that the law without latency misses them."""
+    sizes = [16, 64, 256, 2**18, 2**19, 2**20, 2**21, 2**22, 2**23, 2**24, 2**25]
+    times = [LINE(n) for n in sizes]
+    assert alpha_beta.missed_without_latency(sizes, times) > 0.2
+    assert alpha_beta.check(sizes, times)[1] < 1e-9
 
 
 def test_times_that_fall_with_the_size_have_no_line() -> None:
@@ -100,10 +113,24 @@ def test_links_within_the_machine(kind: str) -> None:
 
 
 @pytest.mark.skipif(cores() < 2, reason="takes two cores")
-def test_core_to_core_is_no_start_of_threads() -> None:
+def test_core_to_core_is_no_start_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock starts when a first message has been answered, and stops after all others."""
+    seen: list[object] = []
+    push, clock = core_to_core.push, time.perf_counter
+    pushes = lambda *given: seen.append(given[-2:]) or push(*given)
+    monkeypatch.setattr(core_to_core, "push", pushes)
+    monkeypatch.setattr(core_to_core, "time", SimpleNamespace(perf_counter=lambda: seen.append("clock") or clock()))
+    begin = clock()
+    assert core_to_core.trips(0, 5) <= clock() - begin
+    assert seen == [(1, 1), "clock", (2, 6), "clock"]
+
+
+@pytest.mark.skipif(cores() < 2, reason="takes two cores")
+def test_core_to_core_is_half_of_there_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_to_core, "trips", lambda size, rounds: 2e-7 * rounds)
     measured = links.flag_to_core()
-    assert measured.calls_per_sample >= 1000
-    assert measured.unit == "s"
+    assert (measured.median, measured.unit) == (pytest.approx(1e-7), "s")
+    assert measured.calls_per_sample == 50_000  # as many as fill a sample's time
 
 
 def test_bandwidth_is_that_of_one_message() -> None:
@@ -132,9 +159,11 @@ def test_without_namespaces_the_probe_says_so(monkeypatch: pytest.MonkeyPatch) -
         links.over_ten_gigabit()
 
 
-def test_a_probe_answers_in_its_unit() -> None:
-    assert isinstance(links.round_trip(), Measurement)
-    assert links.round_trip().unit == "s"
+def test_a_round_trip_is_part_of_the_time_that_its_probe_took() -> None:
+    start = time.perf_counter()
+    m = links.round_trip()
+    assert m.unit == "s"
+    assert sum(m.samples) * m.calls_per_sample <= time.perf_counter() - start
 
 
 def graph(way: str, n: int) -> nx.Graph:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf.hardware import pointer_chase
-from dlperf.hardware.probe import Probe, Unknown
+from dlperf.hardware.probe import Unknown
 from tests.assembly import instructions
 
 SMAPS = """\
@@ -124,10 +124,6 @@ def test_curves_have_a_point_for_every_size():
     assert set(curves) <= {"base", "huge"}
     assert [*curves["base"]] == [4096, 8192]
     assert all(m.unit == "s" for m in curves["base"].values())
-
-
-def test_probes_say_what_they_assume():
-    assert all(isinstance(probe, Probe) and probe.assumes for probe in pointer_chase.PROBES)
 
 
 def test_memory_that_a_cache_may_hold_is_no_main_memory(monkeypatch):

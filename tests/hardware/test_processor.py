@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from dlperf.hardware import Unknown, branches, locks, matmul, processor, registers
-from dlperf.hardware.probe import Probe
 from dlperf.measurement import Measurement
 
 x86 = pytest.mark.skipif(not registers.assembly(registers.chains("float32", 1, 1)).count("%rsp"), reason="not x86")
@@ -29,7 +28,7 @@ def expected(dtype: str, count: int, steps: int) -> float:
 )
 @pytest.mark.parametrize("count", [1, 5])
 def test_a_chain_computes_what_it_says(dtype: str, lanes: int, count: int) -> None:
-    for steps in (1, 7, 100):
+    for steps in (registers.UNROLLED, 7 * registers.UNROLLED):
         assert registers.chains(dtype, lanes, count)(steps) == pytest.approx(expected(dtype, count, steps), rel=1e-6)
 
 
@@ -43,6 +42,24 @@ def test_a_chain_uses_the_widest_registers_and_no_memory(dtype: str) -> None:
     wanted = rf"vfmadd\w+p[sd]\s+%{name}" if dtype.startswith("float") and widest > 128 else rf"add\w*\s.*%{name}"
     assert len(re.findall(wanted, text)) >= count
     assert not re.search(rf"\(%rsp\), %{name}", text), "a chain was spilled into memory"
+
+
+@x86
+def test_the_clock_s_chain_is_seldom_interrupted() -> None:
+    """A jump, a count and a comparison for each step of two cycles would take a part of them."""
+    lines = registers.assembly(registers.chains(*processor.TICK)).splitlines()
+    steps = [i for i, line in enumerate(lines) if re.search(r"\sxor\w*\s+%r\w+, %r\w+", line)]
+    assert len(steps) >= registers.UNROLLED
+    round_ = lines[steps[0] : steps[registers.UNROLLED - 1]]
+    assert not [line for line in round_ if re.search(r"\sj\w+\s", line)]
+
+
+def test_every_loop_is_asked_for_whole_rounds() -> None:
+    assert processor.STEPS % registers.UNROLLED == 0
+    run, flops = processor.fma_loop(10**6)
+    (steps,) = run.args
+    assert steps % registers.UNROLLED == 0
+    assert flops == 2 * registers.width() // 32 * registers.plenty() * steps
 
 
 @x86
@@ -145,10 +162,3 @@ def test_products_agree() -> None:
     assert torch.allclose(matmul.by_onednn(n)().to_dense(), made, atol=1e-4)
     left, right = matmul.integers(n).args
     assert torch.equal(matmul.integers(n)(), left.int() @ right.int())
-
-
-def test_every_probe_says_what_it_assumes() -> None:
-    for probe in (*processor.PROBES, *branches.PROBES, *locks.PROBES, *matmul.PROBES):
-        assert isinstance(probe, Probe)
-        assert probe.name
-        assert probe.assumes

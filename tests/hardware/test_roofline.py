@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -43,12 +45,32 @@ def test_elementwise_operations_compute_on_every_element(monkeypatch: pytest.Mon
     assert torch.allclose(ops["gelu"].run(), torch.nn.functional.gelu(ones))
 
 
+def test_what_gives_the_bandwidth_counts_what_must_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roofline, "elements", lambda device: 8)
+    read, copy, triad = roofline.movers("cpu")
+    assert read.run() == 8
+    assert torch.equal(copy.run(), torch.ones(8))
+    assert torch.equal(triad.run(), torch.full((8,), 4.0))
+    assert [op.moved / 8 for op in (read, copy, triad)] == [4, 8, 12]
+
+
 def test_what_memory_bounds_fits_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roofline, "elements", lambda device: 2**18)
     ops = {op.name: op for op in roofline.operations("cpu")}
     for name in ("product, one row", "product, 16 rows", "product, thin"):
         assert ops[name].moved >= 4 * 2**18
     assert ops["product, one row"].flops == counted(ops["product, one row"])
+
+
+def test_operations_are_timed_in_turn_by_their_names() -> None:
+    """After a first call that does not count, each sample is the quickest of three."""
+    ran: list[str] = []
+    sleeps = {"long": 0.002, "short": 0.001}
+    ops = [roofline.Operation(n, 1, 1, lambda n=n, s=s: ran.append(n) or time.sleep(s)) for n, s in sleeps.items()]
+    found = roofline.measured(ops, "cpu", repeats=2)
+    assert ran == ["long", "short", *(["long"] * 3 + ["short"] * 3) * 2]
+    assert {name: (m.unit, len(m.samples)) for name, m in found.items()} == dict.fromkeys(sleeps, ("s", 2))
+    assert all(min(m.samples) >= sleeps[name] for name, m in found.items())  # to sleep for less is impossible
 
 
 def test_a_share_is_the_measured_rate_over_the_roof() -> None:

@@ -162,6 +162,21 @@ def test_loads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     small, large = storage.rates_in_turn(Path(), [(1, 1), (2, 1)], samples=2)
     assert asked == [1, 2, 1, 2]
     assert (small.samples, large.samples) == ((1.0, 3.0), (2.0, 4.0))
+    assert (storage.each(large) / storage.each(small)).samples == (0.5, 0.75)
+
+
+def test_a_write_is_confirmed_only_where_the_probe_says_so(monkeypatch: pytest.MonkeyPatch, on_disk: None) -> None:
+    """The literature's 30 µs are those of a write that the disk has taken, not of one that it has confirmed to keep."""
+    loops: list[object] = []
+
+    def rate(path: Path, block: int, loop: object = blocks.read) -> Measurement:
+        loops.append(loop)
+        return Measurement((1.0,), "1/s")
+
+    monkeypatch.setattr(storage, "rate", rate)
+    storage.write_at_random.ask()
+    storage.write_and_keep.ask()
+    assert loops == [blocks.write, blocks.write_through]
 
 
 def counting(every: float, limit: int) -> tuple[np.ndarray, np.ndarray, Thread]:

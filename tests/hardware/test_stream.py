@@ -29,6 +29,26 @@ def test_kernels_agree_with_numpy():
     x, y = np.zeros(1001, np.uint64), generator.integers(0, 2**63, 1001, np.uint64)
     stream.copy(x, y)
     assert (x == y).all()
+    stream.memcpy(x, y[::-1].copy())
+    assert (x == y[::-1]).all()
+
+
+def test_each_kernel_counts_what_it_must_move(monkeypatch):
+    """Everything takes a second here, so that a rate is the bytes themselves; each is done by as many cores as said."""
+    at_once = []
+
+    def second(loops):
+        at_once.append(len(loops))
+        return len([loop() for loop in loops]) and 1.0
+
+    monkeypatch.setattr(stream, "elements", lambda: 3000)
+    monkeypatch.setattr(stream.threads, "at_once", second)
+    rates = stream.kernels((1, 3), repeats=2, tries=1)
+    assert {key: rate.samples for key, rate in rates.items()} == {
+        (name, count): (size * 3000.0,) * 2 for name, size in stream.BYTES.items() for count in (1, 3)
+    }
+    assert at_once[2:] == 3 * ([1] * 3 + [3] * 3)  # a warm-up and two turns, each of everything
+    assert rates["triad", 3].pairs(rates["triad", 1])
 
 
 def test_the_copy_is_a_loop_and_no_call():

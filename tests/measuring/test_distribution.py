@@ -62,3 +62,16 @@ def test_farthest_by_chance_is_what_alike_processes_show():
 def test_near_counts_shares():
     assert distribution.near(Measurement((1.0, 1.05, 2.0, 4.0)), 1.0) == 0.5
     assert distribution.near(Measurement((1.0, 9.0)), 5.0) == 0.0
+
+
+def test_the_medians_of_independent_samples_spread_as_the_interval_promises() -> None:
+    samples = np.random.default_rng(0).normal(100, 10, 4000)
+    rows = distribution.at_random(samples, 50, draws=2000)
+    assert distribution.width_of_medians(rows) == pytest.approx(distribution.interval_width(rows[:200]), rel=0.15)
+
+
+def test_the_medians_of_samples_that_wander_spread_farther_than_the_interval_promises() -> None:
+    """Slow waves of speed with little noise: fifty in a row see one part of a wave."""
+    wave = 100 + 10 * np.sin(np.arange(4000) / 150) + np.random.default_rng(0).normal(0, 1, 4000)
+    rows = distribution.in_a_row(wave, 50, draws=500)
+    assert distribution.width_of_medians(rows) > 5 * distribution.interval_width(rows[:100])

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from dlperf.environment import cache_bytes, memory_bytes
 from dlperf.measuring import model
 
 SIZE = st.integers(1, 300)
@@ -65,9 +64,18 @@ def test_a_queue_hides_the_smaller_of_asking_and_working(flops, moved):
     assert queued.predict(flops, moved) == pytest.approx(max(HERE.costs(flops, moved).values()))
 
 
-def test_arrays_that_are_uncached_fill_the_largest_cache_several_times():
-    assert model.uncached("cpu") >= min(max(cache_bytes(), 2**27), memory_bytes() // 32)
-    assert 8 * model.uncached("cpu") <= memory_bytes() // 4
+@pytest.mark.parametrize(
+    ("cache", "memory", "elements"),
+    [(2**29, 2**40, 2**29), (2**20, 2**40, 2**27), (2**29, 2**31, 2**26), (0, None, 2**27)],
+)
+def test_arrays_that_are_uncached_fill_the_caches_eight_times_or_a_quarter_of_the_memory(
+    cache, memory, elements, monkeypatch
+):
+    monkeypatch.setattr(model, "cache_bytes", lambda: cache)
+    monkeypatch.setattr(model, "memory_bytes", lambda: memory)
+    both = 2 * 4 * model.uncached("cpu")
+    assert both == 8 * elements
+    assert both >= 8 * cache or both == memory // 4
 
 
 def test_measured_functions_compute_what_their_names_say():

@@ -3,7 +3,6 @@
 import gc
 import time
 
-import pytest
 import torch
 
 from dlperf import counters
@@ -30,23 +29,6 @@ def test_product_multiplies():
     work = pitfalls.product(8)
     a, b = (c.cell_contents for c in work.__closure__[:2])
     assert torch.allclose(work(), a @ b)
-
-
-def test_fresh_process_is_another_process_and_returns_values():
-    import os
-
-    assert pitfalls.in_fresh_process("p.os.getpid()") != os.getpid()
-    assert pitfalls.in_fresh_process("p.os.environ['SOME_SETTING']", SOME_SETTING="kept") == "kept"
-
-
-def test_fresh_process_that_fails_says_why():
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        pitfalls.in_fresh_process("1 / 0")
-
-
-def test_one_thread_setting_reaches_both_libraries():
-    threads = pitfalls.in_fresh_process("p.torch.get_num_threads()", **pitfalls.ONE_THREAD)
-    assert threads == 1
 
 
 def test_first_and_warm_split_the_runs():

@@ -78,10 +78,15 @@ def test_trace_lanes_nest(traced):
         assert any(o.start <= kernel.start and kernel.end <= o.end for o in operators)
 
 
-def test_shares_of_a_trace_sum_to_one(traced):
-    shares = timeline.shares(traced)
-    assert sum(shares.values()) == pytest.approx(1)
-    assert all(0 <= share <= 1 for share in shares.values())
+PAIRS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)).map(sorted), max_size=6)
+
+
+@given(PAIRS, PAIRS)
+def test_shares_are_those_of_unit_cells(operators, kernels):
+    parts = [*spans((0, 50), lane="phase"), *spans(*operators, lane="operator"), *spans(*kernels, lane="kernel")]
+    asked, ran = ({cell for start, end in pairs for cell in range(start, end)} for pairs in (operators, kernels))
+    expected = {"kernel": len(ran), "dispatch": len(asked - ran), "gap": 50 - len(asked | ran)}
+    assert timeline.shares(parts) == pytest.approx({name: cells / 50 for name, cells in expected.items()})
 
 
 def test_step_lowers_the_loss():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,26 +120,6 @@ def test_the_ratio_is_to_all_branches_one_after_the_other() -> None:
     assert seen.ratio.samples == (0.5, 0.5)
 
 
-@pytest.mark.skipif(find_spec("jax") is None, reason="needs JAX")
-@pytest.mark.parametrize("width", [2, 16])
-def test_xla_computes_the_same_and_its_trace_knows_the_branches(width: int) -> None:
-    seen = automatic.in_xla(width, repeats=1)
-    assert seen is not None
-    assert seen.digests == expected(width)
-    assert {s.branch for s in seen.trace} == set(range(width))
-    assert sum(s.name.startswith("sort") for s in seen.trace) >= width * program.STEPS
-
-
 def test_without_jax_xla_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xla, "find_spec", lambda name: None)
-    assert automatic.in_xla() is None
-
-
-@pytest.mark.parametrize("fault", ["raise RuntimeError('jaxlib is too old')", "numpy = profiler = None"])
-def test_without_a_jax_that_can_be_used_xla_is_not_run(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "jax.py").write_text(fault)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(xla, "find_spec", lambda name: name)
     assert automatic.in_xla() is None

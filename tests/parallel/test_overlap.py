@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dlperf import network
 from dlperf.network import PAYLOAD, Network
 from dlperf.parallel import gradients
-from dlperf.parallel.overlap import Product, over_link, pipeline, predict, without_overlap
+from dlperf.parallel.overlap import Product, Trial, over_link, pipeline, predict, without_overlap
 
 needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
 times = st.floats(1e-6, 10)
@@ -77,6 +77,19 @@ def test_a_bucket_is_ready_with_its_last_layer() -> None:
     assert gradients.predict(alone, 6.0, [4, 4, 4]) == 1 + 2 + 2 + 2
     assert gradients.predict(alone, 6.0, [4, 4, 4], at_the_end=True) == 3 + 6
     assert gradients.predict(alone, 0.3, [4, 4, 4]) == pytest.approx(3.1)
+
+
+def test_computing_is_the_time_of_the_chunks_and_not_of_the_gaps_between_them() -> None:
+    assert Trial(begin=1.0, computed=[(1.0, 2.0), (4.0, 6.0)], arrived=[5.0]).computing == 3
+    assert Trial(begin=1.0, arrived=[5.0]).computing == 0
+
+
+def test_hidden_is_what_of_the_link_lies_before_the_last_gradient() -> None:
+    step = gradients.Step(begin=0.0, ready=[2.0, 4.0, 6.0], sent=[2.0, 4.0, 6.0], arrived=[5.0, 8.0, 11.0])
+    assert step.under_way() == [(2.0, 5.0), (5.0, 8.0), (8.0, 11.0)]
+    assert step.hidden == (6 - 2) / 9
+    at_the_end = gradients.Step(begin=0.0, ready=[2.0, 6.0], sent=[6.0, 6.0], arrived=[9.0, 12.0])
+    assert at_the_end.hidden == 0
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from dlperf import network
+from dlperf.environment import places
 from dlperf.network import PAYLOAD, Network, Unavailable
 from tests import hosts, processes
 from tests.conftest import ROOT
@@ -65,6 +66,25 @@ def test_a_link_is_never_faster_than_its_rate(rate: float) -> None:
 def test_all_reduce_adds_over_three_links() -> None:
     with Network(3) as made:
         assert made.run(hosts.summed, 3, 1000) == [[6.0] * 1000] * 3
+
+
+@needs_namespaces
+@pytest.mark.skipif(len(places()) < 2, reason="needs a core for each of two hosts")
+def test_the_cores_of_one_host_play_the_network_card_of_all() -> None:
+    with Network(2) as made:
+        (own, card), (other, same) = made.run(hosts.cores_beside, 2, 1)
+    assert own.isdisjoint(other)
+    assert card == same
+    assert card == {written(other)}
+    with Network(2) as made, pytest.raises(RuntimeError, match="hosts are 0 to 1, got 2"):
+        made.run(network.process_group_beside, 2, 2)
+
+
+def written(cores: set[int]) -> str:
+    """Returns cores as the kernel writes them, if they lie side by side or all apart."""
+    low, high = min(cores), max(cores)
+    whole = len(cores) > 1 and high - low + 1 == len(cores)
+    return f"{low}-{high}" if whole else ",".join(map(str, sorted(cores)))
 
 
 @needs_namespaces

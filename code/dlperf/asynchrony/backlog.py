@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from dlperf import turns
 from dlperf.asynchrony.engine import Engine
 from dlperf.device import has_cuda
 from dlperf.environment import environment
@@ -131,7 +132,7 @@ class Run:
 class Peak:
     """The growth in ``bytes`` of what is `occupied` during a block, at its highest.
 
-    For a GPU PyTorch keeps the peak itself. At main memory one has to look: every two milliseconds.
+    For a GPU PyTorch keeps the peak itself. At main memory one has to look: every millisecond.
     """
 
     def __init__(self, device: torch.device | str) -> None:
@@ -140,7 +141,7 @@ class Peak:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def _watch(self) -> None:
-        while not self._end.wait(2e-3):
+        while not self._end.wait(1e-3):
             self.bytes = max(self.bytes, occupied(self.device) - self.base)
 
     def __enter__(self) -> Peak:
@@ -160,10 +161,16 @@ class Peak:
             self._thread.join()
 
 
-def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, device: str = "cpu") -> Run:
-    """Returns the run of a loop that hands ``engine`` one operation per batch.
+def train(
+    engine: Engine,
+    wait: bool,
+    widths: tuple[int, ...],
+    number: int,
+    device: str = "cpu",
+) -> Run:
+    """Returns the run of a loop that enqueues one operation per batch.
 
-    If ``wait``, it reads the loss each time; otherwise it waits only at the end.
+    If ``wait``, it reads the loss each time; else it waits only at the end.
     """
     engine.enqueue(lambda: _prepare(widths, device), device=device)
     engine.waitall()
@@ -182,7 +189,16 @@ def train(engine: Engine, wait: bool, widths: tuple[int, ...], number: int, devi
         finished = perf_counter() - start
     history = tuple(engine.live_bytes())
     live = max(size for _, size in history)
-    return Run(number, engine.depth, returned, finished, peak.bytes, live, loss.item(), history)
+    return Run(
+        number=number,
+        depth=engine.depth,
+        returned=returned,
+        finished=finished,
+        process=peak.bytes,
+        live=live,
+        loss=loss.item(),
+        history=history,
+    )
 
 
 def _prepare(widths: tuple[int, ...], device: str) -> None:
@@ -202,7 +218,7 @@ def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[st
     engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
 
     def run(name: str, **options: Any) -> Run:
-        with Engine([options["device"]], engines[name]) as engine:
+        with Engine([options.get("device", "cpu")], engines[name]) as engine:
             return train(engine, wait=name == "synchronous", **options)
 
     for name in engines:
@@ -227,8 +243,13 @@ def in_fresh_process(**options: Any) -> dict[str, Turns[Run]]:
 
 
 def taken(runs: Turns[Run], what: str) -> Measurement:
-    """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes."""
+    """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes.
+
+    Raises ValueError for another.
+    """
     units = {"returned": "s", "finished": "s", "process": "B", "live": "B"}
+    if what not in units:
+        raise ValueError(f"a run tells its {', '.join(units)}, not its {what}")
     return runs.measurement(attrgetter(what), units[what], what, environment=environment())
 
 
@@ -238,7 +259,20 @@ def predicted(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:
     return runs.measurement(lambda run: base + run.ahead * BATCH_BYTES, "B", "predicted")
 
 
+def more_batches(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:
+    """Returns by how many batches ``process`` grew more than in the median when ``synchronous``."""
+    base = taken(synchronous, "process").median
+    return runs.measurement(lambda run: (run.process - base) / BATCH_BYTES, "1", "more batches")
+
+
+def speedup(runs: Turns[Run]) -> Measurement:
+    """Returns how much faster these runs should be than those that wait each time: 1 + t₁/t₂, from their clocks.
+
+    The loop returned after n t₁, and all was finished after n t₂, since the back end is the slower side.
+    """
+    return runs.measurement(lambda run: 1 + run.returned / run.finished, "1", "speedup")
+
+
 def middle(runs: Iterable[Run]) -> Run:
     """Returns the run whose training took the median time, the later of two."""
-    ordered = sorted(runs, key=lambda run: run.finished)
-    return ordered[len(ordered) // 2]
+    return turns.middle(runs, attrgetter("finished"))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +28,7 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds to ``enqueue`` a call, ``execute`` it, and ``hear`` of its end."""
+    """Seconds to ``enqueue`` a call, ``execute`` it, and ``hear`` of it."""
 
     enqueue: float
     execute: float
@@ -38,7 +39,7 @@ class Costs:
         return n * (self.enqueue + self.execute + self.hear)
 
     def asynchronous(self, n: int) -> float:
-        """Returns the same with one wait at the end: the slower side rules."""
+        """Returns it with one wait at the end: the slower side rules."""
         fast, slow = sorted((self.enqueue, self.execute))
         return fast + n * slow + self.hear
 
@@ -56,15 +57,20 @@ class Loop:
     back: int
     device: str = "cpu"
 
-    def calls(self) -> tuple[Call, Any]:
-        """Returns one iteration, which ends with enqueueing, and the array that it updates."""
+    def sides(self) -> tuple[Call, Call, Any]:
+        """Returns what the front end computes itself, what it then enqueues, and the array that this updates."""
         x = self.engine.array(torch.ones(self.back), self.device)
         y = torch.ones(self.front)
         own = (lambda: torch.sin(y, out=y)) if self.front else (lambda: None)
-        return lambda: (own(), self.engine.update(sine, x)), x
+        return own, lambda: self.engine.update(sine, x), x
+
+    def calls(self) -> tuple[Call, Any]:
+        """Returns one iteration, which ends with enqueueing, and the array that it updates."""
+        own, hand_over, x = self.sides()
+        return lambda: (own(), hand_over()), x
 
     def behind_a_gate(self, n: int) -> tuple[float, float]:
-        """Returns the seconds per call to enqueue ``n``, then to run them."""
+        """Returns seconds per call: to enqueue ``n``, then to run them."""
         call, _ = self.calls()
         gate = threading.Event()
         self.engine.enqueue(gate.wait, device=self.device)
@@ -81,14 +87,19 @@ class Loop:
             self.engine.wait_to_read(x)
         return perf_counter() - start
 
-    def asleep(self, n: int) -> float:
-        """Returns the seconds per call to enqueue ``n``, each to a back end that sleeps and has to be woken."""
-        call, x = self.calls()
-        seconds = 0.0
-        for _ in range(n):
-            seconds += clock(call)
-            self.engine.wait_to_read(x)
-        return seconds / n
+    def waking(self, n: int) -> tuple[float, float]:
+        """Returns medians of ``n`` calls, in seconds, to enqueue: while a gate holds up the back end; while it sleeps.
+
+        Before each the front end computes its part, off the clock, so that the back end has time to fall asleep.
+        """
+        own, hand_over, x = self.sides()
+        gate = threading.Event()
+        self.engine.enqueue(gate.wait, device=self.device)
+        awake = median((own(), clock(hand_over))[1] for _ in range(n))
+        gate.set()
+        asleep = median((self.engine.wait_to_read(x), own(), clock(hand_over))[2] for _ in range(n))
+        self.engine.waitall()
+        return awake, asleep
 
     def asynchronous(self, n: int) -> float:
         """Returns the seconds of ``n`` iterations with one wait at the end."""
@@ -155,30 +166,32 @@ def swept(loop: Loop, n: int = 10_000, repeats: int = 7) -> tuple[Measurement, M
 def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict[str, Measurement]]:
     """Returns, for each loop, its parts and totals in seconds per call, and predicted over measured totals.
 
-    Keys are those of `parts` and ``asleep``, then ``asynchronous`` (of ``n`` calls), ``synchronous`` (of a fifth
-    as many), and the ratios ``asynchronous fit``, ``serial fit``, ``synchronous fit``, ``woken fit``, which takes
-    ``asleep`` for the cost of enqueueing, and ``hear share``, of what waiting for each call costs,
-    t₃ / (t₁ + t₃). Each trial predicts from its own parts, then measures.
+    Keys are those of `parts`, ``awake`` and ``asleep``, the two of `Loop.waking`, then ``asynchronous`` (of ``n``
+    calls), ``synchronous`` (of a fifth as many), and the ratios ``asynchronous fit``, ``serial fit``,
+    ``synchronous fit``, and ``woken fit``, which adds to enqueueing what waking takes. Each trial predicts from
+    its own parts, then measures.
     """
     trials = interleave({name: partial(_trial, loop, n) for name, loop in loops.items()}, repeats, warm_up=0)
     env = environment()
     return {name: columns(rows, _UNITS, env) for name, rows in trials.items()}
 
 
-_UNITS = dict.fromkeys(("enqueue", "execute", "hear", "asleep", "asynchronous", "synchronous"), "s")
-_UNITS |= dict.fromkeys(("asynchronous fit", "serial fit", "synchronous fit", "woken fit", "hear share"), "1")
+_UNITS = dict.fromkeys(("enqueue", "execute", "hear", "awake", "asleep", "asynchronous", "synchronous"), "s")
+_UNITS |= dict.fromkeys(("asynchronous fit", "serial fit", "synchronous fit", "woken fit"), "1")
 
 
 def _trial(loop: Loop, n: int) -> dict[str, float]:
     """Returns one trial of `hold_against`."""
     row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
-    model, asleep = Costs(**row), loop.asleep(min(200, n // 4))
+    awake, asleep = loop.waking(min(200, n // 4))
+    model = Costs(**row)
+    woken = replace(model, enqueue=model.enqueue + asleep - awake)
+    predicted = {"asynchronous fit": model.asynchronous(n), "serial fit": model.serial(n)}
+    predicted["woken fit"] = woken.asynchronous(n)
     late, each = loop.asynchronous(n), loop.synchronous(n // 5)
-    row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
-    row |= {"asynchronous fit": model.asynchronous(n) / late, "serial fit": model.serial(n) / late}
-    row |= {"synchronous fit": model.synchronous(n // 5) / each}
-    row |= {"asleep": asleep, "woken fit": replace(model, enqueue=asleep).asynchronous(n) / late}
-    return row | {"hear share": model.hear / (model.enqueue + model.hear)}
+    row |= {"awake": awake, "asleep": asleep, "asynchronous": late / n, "synchronous": each / (n // 5)}
+    row |= {name: seconds / late for name, seconds in predicted.items()}
+    return row | {"synchronous fit": model.synchronous(n // 5) / each}
 
 
 def length(seconds: float, device: str = "cpu") -> int:

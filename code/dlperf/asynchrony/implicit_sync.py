@@ -19,13 +19,22 @@ from dlperf.measurement import Measurement
 from dlperf.turns import columns
 
 
-def epoch(engine: Any, layers: int = 1, batches: int = 20, n: int = 384, *, hidden: bool) -> float:
-    """Returns the mean of the losses of a loop that only makes the batches itself.
+def epoch(
+    engine: Any,
+    layers: int = 1,
+    batches: int = 20,
+    n: int = 384,
+    *,
+    hidden: bool,
+) -> float:
+    """Returns the mean loss of a loop that only makes the batches itself.
 
-    If ``hidden``, it reads each loss; else ``engine`` adds, and the sum is read.
+    If ``hidden``, it reads each loss; else ``engine`` adds, and the sum is
+    read.
     """
     generator, loss_of = torch.Generator().manual_seed(0), work(layers)
-    weights, total, read = weigh(engine, n), engine.array(torch.zeros(())), 0.0
+    weights, total = weigh(engine, n), engine.array(torch.zeros(()))
+    read = 0.0
     for _ in range(batches):
         x = draw(engine, n, generator)
         loss = engine.call(loss_of, x, weights, name="loss")
@@ -83,21 +92,22 @@ def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) 
     """Returns the seconds of both versions, ``hidden`` and ``open``, and those of ``drawing`` and ``working``.
 
     ``hidden fit`` and ``open fit`` are predicted over measured: the sum of both sides per batch, and the longer
-    one per batch after one drawing. Each trial predicts from its own sides, then runs.
+    one per batch after one drawing. ``predicted factor`` is the ratio of the two predictions. Each trial predicts from
+    its own sides, then runs.
     """
     rows = []
     for _ in range(repeats):
         drawn, worked = sides(engine, layers)
-        row = {"drawing": drawn, "working": worked}
+        predicted = {"hidden": batches * (drawn + worked), "open": drawn + batches * max(drawn, worked)}
+        row = {"drawing": drawn, "working": worked, "predicted factor": predicted["hidden"] / predicted["open"]}
         for name in ("hidden", "open"):
             start = perf_counter()
             epoch(engine, layers, batches, hidden=name == "hidden")
             row[name] = perf_counter() - start
-        row["hidden fit"] = batches * (drawn + worked) / row["hidden"]
-        row["open fit"] = (drawn + batches * max(drawn, worked)) / row["open"]
-        rows.append(row)
+        rows.append(row | {f"{name} fit": seconds / row[name] for name, seconds in predicted.items()})
     units = dict.fromkeys(("drawing", "working", "hidden", "open"), "s")
-    return columns(rows, units | {"hidden fit": "1", "open fit": "1"}, environment())
+    units |= dict.fromkeys(("predicted factor", "hidden fit", "open fit"), "1")
+    return columns(rows, units, environment())
 
 
 def at_work(operations: Iterable[Operation], shortest: float = 1e-4) -> list[tuple[float, float]]:

@@ -7,7 +7,7 @@ import io
 import logging
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -106,24 +106,34 @@ def observe(fn: Function, x: torch.Tensor) -> tuple[Any, ...]:
     return fn(given).tolist(), given.tolist(), dict(settings)
 
 
-def outcome(way: Way, fn: Function) -> str:
-    """Returns what becomes of ``fn`` when it is captured with one argument and called with others.
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Lets no warning through, nor what is written to standard error."""
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
-    The others have another sign, or other rows; `settings` has changed meanwhile. The outcome is `AS_IN_PYTHON`
-    if whatever a call does is what Python does, `REFUSED` if there is an error, and else `DIFFERENT`.
+
+def outcome(way: Way, fn: Function) -> str:
+    """Returns what becomes of ``fn`` when it is captured and then called.
+
+    It is captured with one argument and called with others, of another sign
+    or with other rows; `settings` has changed meanwhile. The outcome is
+    `AS_IN_PYTHON` if whatever a call does is what Python does, `REFUSED` if
+    there is an error, and else `DIFFERENT`.
     """
-    logging.disable(logging.WARNING)  # of what is refused, PyTorch shows the whole graph, twice
-    first, others = torch.ones(2), (torch.tensor([-1.0, -2.0]), torch.arange(3.0))
+    logging.disable(logging.WARNING)  # a refusal shows the graph, twice
+    first = torch.ones(2)
+    others = torch.tensor([-1.0, -2.0]), torch.arange(3.0)
     random.seed(1)
     settings.update(scale=2.0, calls=0.0)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
+        with _quiet():
             captured = way(fn, first)
             captured(first.clone())
-            same = all(observe(captured, x) == observe(fn, x) for x in others)
+            same = [observe(captured, x) == observe(fn, x) for x in others]
     except Exception:
         return REFUSED
     finally:
         logging.disable(logging.NOTSET)
-    return AS_IN_PYTHON if same else DIFFERENT
+    return AS_IN_PYTHON if all(same) else DIFFERENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -23,11 +24,17 @@ from dlperf.device import synchronize
 from dlperf.measurement import Measurement
 from dlperf.timing import compare
 
+Step = Callable[[], torch.Tensor]
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
-def mlp(device: torch.device | str = "cpu") -> nn.Sequential:
-    """Returns the classic perceptron 512–256–128–2 with ReLU, of fixed weights, for inference."""
+
+def mlp(device: torch.device | str = "cpu", hidden: int = 256) -> nn.Sequential:
+    """Returns the classic perceptron 512–256–128–2 with ReLU, of fixed weights, for inference.
+
+    ``hidden`` is the width of its first hidden layer.
+    """
     torch.manual_seed(0)
-    layers = nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
+    layers = nn.Linear(512, hidden), nn.ReLU(), nn.Linear(hidden, 128), nn.ReLU(), nn.Linear(128, 2)
     return nn.Sequential(*layers).eval().requires_grad_(False).to(device)
 
 
@@ -46,7 +53,7 @@ def chain(k: int) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def branching(x: torch.Tensor) -> torch.Tensor:
-    """Returns the squares, doubled or halved: to decide, Python has to know a value."""
+    """Returns the squares, doubled or halved: Python needs a value."""
     y = x * x
     if y.mean() > 1:
         return y * 2
@@ -54,15 +61,16 @@ def branching(x: torch.Tensor) -> torch.Tensor:
 
 
 def selecting(x: torch.Tensor) -> torch.Tensor:
-    """Returns the same: both sides are computed, and one is selected, number by number."""
+    """Returns the same: computes both sides, selects number by number."""
     y = x * x
     return torch.where(y.mean() > 1, y * 2, y / 2)
 
 
 def conditional(x: torch.Tensor) -> torch.Tensor:
-    """Returns the same: the branch is itself an operation of the graph, and one side is computed."""
+    """Returns the same: the branch is an operation of the graph."""
     y = x * x
-    return torch.cond(y.mean() > 1, lambda y: y * 2, lambda y: y / 2, (y,))
+    large = y.mean() > 1
+    return torch.cond(large, lambda y: y * 2, lambda y: y / 2, (y,))
 
 
 def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None = None) -> list[int]:
@@ -85,16 +93,17 @@ def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None =
     return [after - before for before, after in pairwise(counts)]
 
 
-def first_calls(device: torch.device | str = "cpu", batch: int = 64) -> list[float]:
-    """Returns the seconds until the perceptron, a chain, and the perceptron once more have their first result.
+def first_calls(device: torch.device | str = "cpu", batch: int = 64, repeats: int = 5) -> dict[str, list[float]]:
+    """Returns the seconds until compiled perceptrons have their first result, in a process that has compiled nothing.
 
-    Each is compiled first: the perceptron in a process that has compiled nothing, then another graph, then,
-    after the process has been made to forget what it compiled, the perceptron again, which is on disk by now.
+    ``first`` is the first one's. ``further`` are those of perceptrons that differ from it by a few neurons, so that
+    nothing compiled fits them: a further graph of the same kind each. ``again`` are the first one's after the
+    process was made to forget what it had compiled; it is on disk by then.
     """
-    model, chained = mlp(device), chain(8)
-    x, long = torch.ones(batch, 512, device=device), torch.ones(2**16, device=device)
+    x = torch.ones(batch, 512, device=device)
+    model, others = mlp(device), [mlp(device, 256 + more) for more in range(1, repeats + 1)]
 
-    def first(fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> float:
+    def first(fn: Callable[[torch.Tensor], torch.Tensor]) -> float:
         fn(x)  # what libraries prepare at their first call is no part of compiling
         synchronize(device)
         start = time.perf_counter()
@@ -102,20 +111,29 @@ def first_calls(device: torch.device | str = "cpu", batch: int = 64) -> list[flo
         synchronize(device)
         return time.perf_counter() - start
 
-    seconds = [first(model, x), first(chained, long)]
-    torch.compiler.reset()
-    return [*seconds, first(model, x)]
+    def again() -> float:
+        torch.compiler.reset()
+        return first(model)
+
+    return {
+        "first": [first(model)],
+        "further": [first(other) for other in others],
+        "again": [again() for _ in range(repeats)],
+    }
 
 
-def first_calls_in_new_process(cache: Path, device: torch.device | str = "cpu", batch: int = 64) -> list[float]:
+def first_calls_in_new_process(
+    cache: Path, device: torch.device | str = "cpu", batch: int = 64, repeats: int = 5
+) -> dict[str, list[float]]:
     """Returns what `first_calls` measures in a new process that finds what others compiled in the folder ``cache``.
 
     An empty folder: everything is compiled. The same once more: what lies on disk is used again.
     """
-    command = f"from dlperf.compilers import compilation; print(*compilation.first_calls({str(device)!r}, {batch}))"
+    call = f"compilation.first_calls({str(device)!r}, {batch}, {repeats})"
+    command = f"import json; from dlperf.compilers import compilation; print(json.dumps({call}))"
     variables = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, "-c", command], env=variables, stdout=subprocess.PIPE, text=True, check=True)
-    return [float(seconds) for seconds in done.stdout.split()]
+    return dict(json.loads(done.stdout))
 
 
 def kernels(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> list[str]:
@@ -134,7 +152,10 @@ def in_blocks(
 
     A compiled function's first call after other work is several times as long as the next ones, since its guards
     and wrappers have left the caches. `compare` would take that for the length of a call, and choose small blocks.
+    Raises ValueError for no calls.
     """
+    if calls < 1:
+        raise ValueError(f"a block has at least one call, got {calls}")
 
     def block(fn: Callable[[torch.Tensor], Any]) -> Callable[[], None]:
         def run() -> None:
@@ -181,22 +202,27 @@ def nudge(net: nn.Module, seed: int = 1) -> None:
 
 
 def training(
-    compiled: bool, device: torch.device | str = "cpu", rate: float = 0.1, pool: type[nn.Module] = nn.MaxPool2d
-) -> tuple[Callable[[], torch.Tensor], nn.Module]:
-    """Returns a step of training `cnn` on 64 fixed random images, which returns its loss, and the network.
+    compiled: bool,
+    device: torch.device | str = "cpu",
+    rate: float = 0.1,
+    pool: type[nn.Module] = nn.MaxPool2d,
+) -> tuple[Step, nn.Module]:
+    """Returns a step of training `cnn`, returning its loss, and the net.
 
-    ``rate`` is the learning rate of plain gradient descent. Forward and backward are compiled together; the update
-    of the weights stays eager.
+    It learns 64 fixed random images by plain gradient descent with learning
+    ``rate``. Forward and backward are compiled together; the update of the
+    weights stays eager.
     """
     net = cnn(device, pool)
     optimizer = torch.optim.SGD(net.parameters(), lr=rate)
-    images, labels = torch.randn(64, 1, 28, 28, device=device), torch.randint(10, (64,), device=device)
-    loss_of: Callable[..., torch.Tensor] = lambda x, y: F.cross_entropy(net(x), y)
+    images = torch.randn(64, 1, 28, 28, device=device)
+    labels = torch.randint(10, (64,), device=device)
+    loss_of: Loss = lambda x, y: F.cross_entropy(net(x), y)
     loss_of = torch.compile(loss_of) if compiled else loss_of
 
     def step() -> torch.Tensor:
         optimizer.zero_grad()
-        # a coarser precision would hide what we look for; without enabled=True this would turn cuDNN off
+        # TF32 would hide what we look for; enabled=True keeps cuDNN on
         with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             loss = loss_of(images, labels)
             loss.backward()

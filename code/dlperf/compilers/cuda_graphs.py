@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch.cuda import CUDAGraph
 
 from dlperf.device import needs_cuda, synchronize
 
@@ -23,12 +24,14 @@ def tiny_kernels(n: int, device: torch.device | str) -> Callable[[], torch.Tenso
     return loop
 
 
-def capture(fn: Callable[[], object], warm_up: int = 3) -> torch.cuda.CUDAGraph:
-    """Returns a graph whose ``replay`` launches, in one call, all that ``fn`` launches on the current GPU.
+def capture(fn: Callable[[], object], warm_up: int = 3) -> CUDAGraph:
+    """Returns a graph whose ``replay`` launches all that ``fn`` launches.
 
-    Kernels read and write the memory that they did when they were captured: change inputs in place. ``fn`` must
-    not wait for the GPU. It runs a few times beforehand on a stream of its own, since what libraries prepare in
-    their first calls may not be captured. Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs.
+    Kernels read and write the memory that they did when they were captured:
+    change inputs in place. ``fn`` must not wait for the GPU. It runs a few
+    times beforehand on a stream of its own, since what libraries prepare in
+    their first calls may not be captured. Source:
+    https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs.
     """
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -36,7 +39,7 @@ def capture(fn: Callable[[], object], warm_up: int = 3) -> torch.cuda.CUDAGraph:
         for _ in range(warm_up):
             fn()
     torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
+    graph = CUDAGraph()
     with torch.cuda.graph(graph):
         fn()
     return graph
@@ -44,22 +47,22 @@ def capture(fn: Callable[[], object], warm_up: int = 3) -> torch.cuda.CUDAGraph:
 
 @dataclass(frozen=True)
 class Launches:
-    """Seconds per kernel: to ``launch`` it, which the CPU does, and to ``run`` it, which the GPU does."""
+    """Seconds of one launch: to ``launch``, which the CPU does, and to ``run`` its kernel, which the GPU does."""
 
     launch: float
     run: float
 
     def one_by_one(self, n: int) -> float:
-        """Returns the predicted seconds of ``n`` launches: the slower side rules."""
+        """Returns the predicted seconds of ``n`` such launches in a row: the slower side rules."""
         return n * max(self.launch, self.run)
 
-    def as_graph(self, n: int) -> float:
-        """Returns the same for one launch of all."""
-        return self.launch + n * self.run
+    def as_graph(self, n: int, launch: float) -> float:
+        """Returns the same for a graph of ``n`` such kernels, whose one ``launch`` takes so many seconds."""
+        return max(launch, n * self.run)
 
 
 def behind_a_gate(fn: Callable[[], object], n: int, device: torch.device, cycles: int = 50_000_000) -> Launches:
-    """Returns both costs of each of the ``n`` kernels that ``fn`` launches, measured apart.
+    """Returns both costs of each of the ``n`` launches that ``fn`` makes, measured apart; a graph is one launch.
 
     First the GPU is kept busy for so many ``cycles`` of its clock while the CPU launches; then it runs what has
     queued up, back to back. ``n`` must be well below the thousand launches that a queue can hold.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import benchmark
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
     const int calls = std::stoi(argv[6]);
     const auto start = std::chrono::steady_clock::now();
     for (int call = 0; call < calls; ++call) model.run(inputs);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
     std::cout << seconds.count() / calls << '\n';
   }
 }
@@ -97,25 +99,6 @@ def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path, 
     return path
 
 
-def packages(model: torch.nn.Module, inputs: dict[int, list[torch.Tensor]], folder: Path) -> dict[int, Path]:
-    """Returns a `package` in ``folder`` for each of several ``inputs``; none where it cannot be made for their GPU.
-
-    For a GPU, AOTInductor needs CUDA's toolkit, which PyTorch lacks, and one that goes with it: whether a compiler
-    that is found will do, only trying tells. A warning says why it did not. On a CPU what goes wrong is raised.
-    """
-    made = {}
-    for name, tensors in inputs.items():
-        try:
-            made[name] = package(model, tensors, folder / f"{name}.pt2")
-        except Exception as error:
-            if tensors[0].device.type == "cpu":
-                raise
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            warnings.warn(f"AOTInductor made no package for {tensors[0].device} here: {reason}", stacklevel=2)
-            return {}
-    return made
-
-
 def run_in_cpp(
     path: Path, inputs: Sequence[torch.Tensor], samples: int = 30, calls: int = 100
 ) -> tuple[tuple[torch.Tensor, ...], Measurement]:
@@ -131,17 +114,16 @@ def run_in_cpp(
 
 
 def latencies(
-    model: torch.nn.Module, path: Path, x: torch.Tensor, rounds: int = 9, samples: int = 5
+    functions: dict[str, Callable[[torch.Tensor], Any]], path: Path, x: torch.Tensor, rounds: int = 7, samples: int = 5
 ) -> dict[str, Measurement]:
-    """Returns the time per call on ``x`` of the model and of its package in Python, and of the package in C++.
+    """Returns the time per call on ``x`` of each function in Python, and as ``C++`` of the package at ``path`` there.
 
-    They are measured in turn; each of the ``rounds`` has a C++ process of its own, since where the system puts a
-    process and its threads is luck, and gives the median of its ``samples``.
+    They are measured in turn, each with one thread: how the system wakes and places the threads of two processes is
+    luck. Each of the ``rounds`` has a C++ process of its own, and gives the median of its ``samples``.
     """
-    loaded = torch._inductor.aoti_load_package(str(path))
-    in_python = {"model": lambda: model(x), "package": lambda: loaded(x)}
+    in_python: dict[str, Callable[[], Any]] = {name: functools.partial(fn, x) for name, fn in functions.items()}
     rows = []
-    with torch.inference_mode():
+    with torch.inference_mode(), benchmark.set_torch_threads(1):
         for fn in in_python.values():
             fn()
         for _ in range(rounds):

@@ -26,11 +26,13 @@ LOOP = """
 extern "C" double add(long elements, long calls, const char* where) {
   const c10::InferenceMode no_gradients;
   const auto device = at::device(at::Device(where));
-  const at::Tensor x = at::ones({elements}, device), one = at::ones({}, device);
+  const at::Tensor x = at::ones({elements}, device);
+  const at::Tensor one = at::ones({}, device);
   at::add(x, one);
   const auto start = std::chrono::steady_clock::now();
   for (long call = 0; call < calls; ++call) at::add(x, one);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
   return seconds.count() / calls;
 }
 """
@@ -44,16 +46,26 @@ def _loop() -> Callable[[int, int, bytes], float]:
     return function
 
 
+def _some(calls: int) -> None:
+    if calls < 1:
+        raise ValueError(f"seconds per call need at least one call, got {calls}")
+
+
 def add_in_cpp(elements: int, calls: int, device: torch.device) -> float:
     """Returns the seconds per call until C++ has asked for an addition to ``elements`` float32 numbers.
 
-    On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler.
+    On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler, ValueError for no calls.
     """
+    _some(calls)
     return _loop()(elements, calls, str(device).encode())
 
 
 def add_in_python(elements: int, calls: int, device: torch.device) -> tuple[float, float]:
-    """Returns the seconds per call until Python has asked for such an addition, and until all are done."""
+    """Returns the seconds per call until Python has asked for such an addition, and until all are done.
+
+    Raises ValueError for no calls.
+    """
+    _some(calls)
     with torch.inference_mode():
         x, one = torch.ones(elements, device=device), torch.ones((), device=device)
         torch.add(x, one)
@@ -86,8 +98,11 @@ def crossover(times: Mapping[int, Measurement], factor: float = 2) -> float:
     """Returns the size from which an operation takes ``factor`` times what it takes at the smallest one.
 
     From there on its work outweighs what it costs to ask for it. ``times`` is by size; in between, the logarithms
-    of both are taken to lie on a line. Infinity if no size takes so long.
+    of both are taken to lie on a line. Infinity if no size takes so long. ValueError for a ``factor`` that is already
+    reached there, or where nothing was measured.
     """
+    if not times or factor <= 1:
+        raise ValueError(f"a factor above 1, of the time at the smallest size; got {factor} and {len(times)} sizes")
     sizes = sorted(times)
     limit = factor * times[sizes[0]].median
     longer = next((i for i, n in enumerate(sizes) if times[n].median >= limit), None)

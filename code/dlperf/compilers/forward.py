@@ -12,8 +12,8 @@ from torch import nn
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 
-MODES = ("default", "reduce-overhead", "max-autotune")
-"""Modes of `torch.compile`: the second uses CUDA graphs, the third also tries several kernels for one product."""
+MODES = ("default", "reduce-overhead")
+"""Modes of `torch.compile`: the second uses CUDA graphs."""
 
 
 def separate(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ What every probe needs
 ``minimum``          samples for what only hardware limits: the quickest of a few runs
 ``threads``          compiled loops at the same time, each on a core of its own
 ``reference_tools``  mbw, fio, iperf3, perf: asked the same question
+``agreement``        what our probes say over what those tools say
 ``survey``           every probe in one run; machines side by side
 
 What is in the machine
@@ -57,6 +58,7 @@ except ModuleNotFoundError as error:
 from dlperf.hardware import (
     accelerator,
     access_patterns,
+    agreement,
     alpha_beta,
     atomics,
     blocks,
@@ -94,6 +96,7 @@ __all__ = [
     "Unknown",
     "accelerator",
     "access_patterns",
+    "agreement",
     "alpha_beta",
     "atomics",
     "blocks",

@@ -38,12 +38,14 @@ def read_backwards(words, apart):
 
 
 @njit(nogil=True)
-def read_at_random(words, bits, count):
+def read_at_random(words, bits, count, seed):
     """Reads ``count`` of the first ``2**bits`` words. No address needs the word that was read before it.
+
+    Another ``seed`` reads other words.
 
     Source: the generator is Knuth's, The Art of Computer Programming, volume 2, 3.3.4.
     """
-    x = np.uint64(1)
+    x = np.uint64(seed)
     for _ in range(count):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         atomics.load(words, x >> np.uint64(64 - bits))
@@ -60,7 +62,12 @@ def directions(words: NDArray[np.uint64], repeats: int = 5) -> dict[str, Measure
 
 
 def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -> dict[int, Measurement]:
-    """Returns the seconds per word read, by the bytes from one to the next; each pass reads elsewhere in a stride."""
+    """Returns the seconds per word read, by the bytes from one to the next; each pass reads elsewhere in a stride.
+
+    Raises ValueError for a stride that is no whole number of words, or longer than all of them.
+    """
+    if odd := [stride for stride in apart if stride < 8 or stride % 8 or stride > words.nbytes]:
+        raise ValueError(f"a stride is a multiple of 8 bytes, no longer than the {words.nbytes} there are; got {odd}")
     read(words[:8], np.uint64(0), np.uint64(1))  # compiled
     turns = {stride: count() for stride in apart}
 
@@ -76,14 +83,19 @@ def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -
 
 
 def at_random(words: NDArray[np.uint64], repeats: int = 7, count: int = 200_000) -> Measurement:
-    """Returns the seconds per word read at random places that are known in advance; ``words`` are a power of two."""
+    """Returns the seconds per word read at random places that are known in advance; each pass reads other words.
+
+    Raises ValueError unless the number of ``words`` is a power of two, and more than one: the places are random bits.
+    """
+    if len(words) < 2 or len(words) & (len(words) - 1):
+        raise ValueError(f"so many words as a power of two from 2 on can be read at random places, not {len(words)}")
     bits = len(words).bit_length() - 1
-    read_at_random(words, bits, 1)
+    read_at_random(words, bits, 1, 0)
     taken = []
     for turn in range(repeats):
         start = time.perf_counter()
-        read_at_random(words, bits, count + turn)
-        taken.append((time.perf_counter() - start) / (count + turn))
+        read_at_random(words, bits, count, 2 * turn + 1)  # what the last pass read may be in a cache
+        taken.append((time.perf_counter() - start) / count)
     return Measurement(tuple(taken), "s", "at random", count, environment("cpu"))
 
 

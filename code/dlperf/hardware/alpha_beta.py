@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import median
+from statistics import mean
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,14 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
 
     Relative, so that a short message counts as much as a long one; absolute, so that one bad point does not drag the
     line along. A best line passes through two of the points, so all pairs are tried. Raises ValueError where none
-    will do. Source: Bloomfield and Steiger, Least Absolute Deviations, 1983, chapter 1.
+    will do, or a time is none. Source: Bloomfield and Steiger, Least Absolute Deviations, 1983, chapter 1.
     """
     points = list(zip(sizes, seconds, strict=True))
     lines = []
+    if odd := [s for s in seconds if s <= 0]:
+        raise ValueError(f"a message takes some time, not {odd[0]} s")
     for (n, s), (m, t) in combinations(points, 2):
-        beta = (t - s) / (m - n)
+        beta = (t - s) / (m - n) if m != n else 0.0
         if beta > 0 and (alpha := s - beta * n) >= 0:
             lines.append(Line(alpha, beta))
     if not lines:
@@ -54,7 +56,24 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
     return min(lines, key=lambda line: sum(abs(line(n) / t - 1) for n, t in points))
 
 
+def missed_without_latency(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Returns what `check` would find of the simpler law: a time for every byte, and nothing else.
+
+    Its rate is that of the point that has the least sum of absolute relative errors on every other one.
+    """
+    rates = [t / n for n, t in zip(sizes[::2], seconds[::2], strict=True)]
+    beta = min(rates, key=lambda b: sum(abs(b / rate - 1) for rate in rates))
+    return _missed(Line(0, beta), sizes[1::2], seconds[1::2])
+
+
+def _missed(line: Line, sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    return mean(abs(line(n) / t - 1) for n, t in zip(sizes, seconds, strict=True))
+
+
 def check(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[Line, float]:
-    """Returns the line fitted to every other point, and the median relative error of the points between them."""
+    """Returns the line fitted to every other point, and the mean relative error of the points between them.
+
+    Not the median, which sees half of the points only: with a latency or without, a line meets the long messages.
+    """
     line = fit(sizes[::2], seconds[::2])
-    return line, median(abs(line(n) / t - 1) for n, t in zip(sizes[1::2], seconds[1::2], strict=True))
+    return line, _missed(line, sizes[1::2], seconds[1::2])

@@ -17,7 +17,7 @@ fsync: Any = types.ExternalFunction("fsync", types.int32(types.int32))
 
 @njit(nogil=True, cache=True)
 def read(file: int, block: Any, places: Any, done: Any, stop: Any) -> None:
-    """Reads ``block`` at one of ``places`` after another until told to ``stop``; counts them in ``done``."""
+    """Reads ``block`` at one place after another until ``stop``."""
     while not stop[0]:
         place = places[done[0] % len(places)]
         if pread(file, block.ctypes.data, block.size, place) != block.size:

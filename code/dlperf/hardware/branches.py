@@ -22,7 +22,7 @@ COUNT = 2**20
 
 @njit(nogil=True, cache=True)
 def keep(values: np.ndarray, limit: int, kept: np.ndarray) -> int:
-    """Returns how many ``values`` lie below ``limit``, and writes where into ``kept``: a store behind a branch."""
+    """Returns how many ``values`` are below ``limit``; keeps where."""
     n = 0
     for i in range(len(values)):
         if values[i] < limit:

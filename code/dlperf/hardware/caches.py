@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from enum import StrEnum
 from functools import partial
 
 import numpy as np
@@ -75,7 +76,7 @@ def steps(sizes: Sequence[int], latencies: Sequence[float], rise: float = 1.1) -
 
 @njit(nogil=True, cache=True)
 def count(addresses, writes, line, sets, ways):
-    """Returns hits, misses and write-backs of a cache that evicts the least recently used line of a set."""
+    """Returns hits, misses, write-backs; evicts what is longest unused."""
     held = np.full((sets, ways), -1)  # which line lies where
     used = np.full((sets, ways), -1)  # when it was last asked for
     dirty = np.zeros((sets, ways), np.bool_)  # whether it was written to
@@ -100,17 +101,28 @@ def count(addresses, writes, line, sets, ways):
     return hits, misses, backs
 
 
-ORDERS = {"rows": ("row", 0, 1 / 8), "columns": ("column", 0, 1.0), "columns, padded": ("column", 8, 1 / 8)}
+class Order(StrEnum):
+    """How a matrix is visited: row by row, or column by column."""
+
+    ROW = "row"
+    COLUMN = "column"
+
+
+ORDERS = {
+    "rows": (Order.ROW, 0, 1 / 8),
+    "columns": (Order.COLUMN, 0, 1.0),
+    "columns, padded": (Order.COLUMN, 8, 1 / 8),
+}
 """Orders in which to visit a matrix: by row or column, elements of padding after each row, and predicted misses."""
 
 
-def addresses(rows: int, columns: int, order: str, padding: int = 0) -> NDArray[np.int64]:
-    """Returns the addresses of float64 elements in the ``order`` ("row" or "column") in which a matrix is visited.
+def addresses(rows: int, columns: int, order: Order | str, padding: int = 0) -> NDArray[np.int64]:
+    """Returns the addresses of float64 elements in the `Order` in which a matrix is visited; ValueError for another.
 
     Each row is followed by ``padding`` elements that belong to nobody.
     """
     grid = 8 * ((columns + padding) * np.arange(rows)[:, None] + np.arange(columns))
-    return {"row": grid, "column": grid.T}[order].ravel()
+    return (grid if Order(order) is Order.ROW else grid.T).ravel()
 
 
 _any_matrix = "void(float64[:, :])"  # one loop for all: left alone, Numba compiles another one for rows without padding
@@ -136,7 +148,7 @@ def by_columns(x):
 
 def passes(n: int) -> dict[str, Callable[[], object]]:
     """Returns functions that add 1 to every element of an ``(n, n)`` matrix, in each of the ``ORDERS``."""
-    loops = {"row": by_rows, "column": by_columns}
+    loops = {Order.ROW: by_rows, Order.COLUMN: by_columns}
     grids = {name: np.zeros((n, n + padding))[:, :n] for name, (_, padding, _) in ORDERS.items()}
     return {name: partial(loops[order], grids[name]) for name, (order, _, _) in ORDERS.items()}
 

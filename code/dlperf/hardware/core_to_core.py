@@ -14,7 +14,7 @@ from numba import njit, types
 from dlperf.hardware import atomics
 from dlperf.hardware.threads import at_once
 
-_copy: Any = types.ExternalFunction("memcpy", types.uintp(types.uintp, types.uintp, types.uintp))
+call_memcpy: Any = types.ExternalFunction("memcpy", types.uintp(types.uintp, types.uintp, types.uintp))
 
 
 @njit(nogil=True)
@@ -24,7 +24,7 @@ def push(flags: Any, shared: Any, mine: Any, first: int, last: int) -> None:
     The flag is the number of the message, from ``first`` to ``last``.
     """
     for i in range(first, last + 1):
-        _copy(shared.ctypes.data, mine.ctypes.data, mine.size)
+        call_memcpy(shared.ctypes.data, mine.ctypes.data, mine.size)
         atomics.release(flags, 0, i)
         while atomics.acquire(flags, 16) != i:
             pass
@@ -36,7 +36,7 @@ def take(flags: Any, shared: Any, mine: Any, first: int, last: int) -> None:
     for i in range(first, last + 1):
         while atomics.acquire(flags, 0) != i:
             pass
-        _copy(mine.ctypes.data, shared.ctypes.data, mine.size)
+        call_memcpy(mine.ctypes.data, shared.ctypes.data, mine.size)
         atomics.release(flags, 16, i)
 
 

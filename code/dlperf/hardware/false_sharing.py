@@ -17,6 +17,9 @@ from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
 from dlperf.turns import interleave
 
+SIZE = 2**16
+"""The bytes in which the counters stand."""
+
 
 @njit(nogil=True)
 def count(words, at, times):
@@ -30,11 +33,14 @@ def increments(
 ) -> dict[int, Measurement]:
     """Returns the seconds per increment when each core has a counter of its own, by the bytes between counters.
 
-    The distances are taken in turn. Raises `Unknown` if there are fewer cores than ``workers``.
+    The distances are taken in turn. Raises `Unknown` if there are fewer cores than ``workers``, ValueError for counters
+    that are no words of the 64 KiB in which they stand.
     """
+    if workers < 1 or any(d < 8 or d % 8 or workers * d > SIZE for d in distances):
+        raise ValueError(f"{workers} counters, whole words apart, in {SIZE} bytes: not at {list(distances)} bytes")
     if cores() < workers:
         raise Unknown(f"false sharing needs {workers} cores at the same time, and this process may use {cores()}")
-    words = pointer_chase.memory(2**16)
+    words = pointer_chase.memory(SIZE)
     count(words, np.uint64(0), 1)  # compiled
 
     def side(distance: int) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,16 +100,27 @@ def _clock() -> float | None:
     return 1e6 * told.current if told and told.current else None
 
 
+def _read_all(folder: Path, *names: str) -> Iterator[str | None]:
+    return (_read(folder / name) for name in names)
+
+
 def caches(root: Path = SYS) -> tuple[Cache, ...]:
-    """Returns every cache that Linux reports, each once, smallest level first."""
+    """Returns the caches that Linux reports, smallest level first."""
     found = set()
-    for folder in root.glob("devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
-        told = {name: _read(folder / name) for name in ("level", "type", "size", "shared_cpu_list")}
-        line, ways = (_read(folder / name) for name in ("coherency_line_size", "ways_of_associativity"))
-        if told["size"] and told["level"]:
-            size = int(told["size"].removesuffix("K")) * 1024
-            sharers = _cores(told["shared_cpu_list"] or "")
-            found.add(Cache(int(told["level"]), told["type"] or "", size, _int(line), _int(ways), sharers))
+    every = "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"
+    for folder in root.glob(every):
+        level, kind, size = _read_all(folder, "level", "type", "size")
+        line, ways, sharers = _read_all(
+            folder,
+            "coherency_line_size",
+            "ways_of_associativity",
+            "shared_cpu_list",
+        )
+        if size and level:
+            size_in_bytes = int(size.removesuffix("K")) * 1024
+            which = int(level), kind or "", size_in_bytes
+            shape = _int(line), _int(ways), _cores(sharers or "")
+            found.add(Cache(*which, *shape))
     return tuple(sorted(found, key=lambda c: (c.level, c.cores, c.kind)))
 
 

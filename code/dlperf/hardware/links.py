@@ -1,7 +1,7 @@
 """Links: how long a message takes from one core, process or host to another, by its size.
 
 One end sends a message and waits for a byte that says it is there. The loops are compiled and call the system's
-``read`` and ``write``, or watch a cache line (`dlperf.hardware.lines`). The chapter *Hardware* tells the story.
+``read`` and ``write``, or watch a cache line (`dlperf.hardware.core_to_core`). The chapter *Hardware* tells the story.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def receive(file: int, message: Any) -> bool:
 
 @njit(nogil=True, cache=True)
 def push(file: int, message: Any, pieces: int, rounds: int) -> bool:
-    """Sends a message of so many ``pieces`` and waits for a byte that says it is there, ``rounds`` times."""
+    """Sends a message in ``pieces``, then waits for a byte; repeatedly."""
     fine = True
     for _ in range(rounds):
         for _ in range(pieces):

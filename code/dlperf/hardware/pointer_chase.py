@@ -67,24 +67,33 @@ def _huge_bytes(address: int) -> int:
     return 0
 
 
+KNUTH = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+"""A generator's factor and summand. Source: The Art of Computer Programming, volume 2, 3.3.4."""
+
+HALF = np.uint64(32)
+"""Of the generator's bits the upper half is the better one."""
+
+
 @njit(nogil=True, cache=True)
 def random_cycle(words, apart, seed):
-    """Links every word that is a multiple of ``apart`` to another of them, so that all form one random cycle.
+    """Links each ``apart``-th word to another: all form one random cycle.
 
-    Source: Sattolo, An algorithm to generate a random cyclic permutation, 1986.
+    Source: Sattolo, An algorithm to generate a random cyclic
+    permutation, 1986.
     """
     stops, x = len(words) // apart, np.uint64(seed)
     for i in range(stops):
         words[i * apart] = i * apart
     for i in range(stops - 1, 0, -1):
-        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)  # Knuth's generator
-        j = np.int64((x >> np.uint64(32)) * np.uint64(i) >> np.uint64(32))  # below i, never i itself: hence one cycle
-        words[i * apart], words[j * apart] = words[j * apart], words[i * apart]
+        x = x * KNUTH[0] + KNUTH[1]
+        j = np.int64((x >> HALF) * np.uint64(i) >> HALF)  # below i
+        here, there = i * apart, j * apart
+        words[here], words[there] = words[there], words[here]
 
 
 @njit(nogil=True, cache=True)
 def chase(words, at, steps):
-    """Returns where a walk of so many ``steps`` ends that begins at word ``at``."""
+    """Returns where a walk of ``steps`` ends that begins at ``at``."""
     for _ in range(steps):
         at = words[at]
     return at
@@ -95,8 +104,11 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
 
     The blocks take turns of five samples. Before each turn a walk goes round once, so that what fits into a cache is
     there; one that is too long for the caches, or for 64 MiB, goes 100,000 steps. Raises ValueError for blocks that
-    overlap: a walk would leave its own.
+    overlap, where a walk would leave its own, and for one that has no place to stop at, or places between words.
     """
+    if apart < 8 or apart % 8 or any(words.nbytes < apart for words in blocks.values()):
+        sizes = [words.nbytes for words in blocks.values()]
+        raise ValueError(f"stops lie whole words of 8 bytes apart, in blocks as large as that; got {apart} in {sizes}")
     if any(np.may_share_memory(a, b) for a, b in combinations(blocks.values(), 2)):
         raise ValueError(f"the blocks {', '.join(blocks)} overlap, and each walk needs memory of its own")
     at, shared = {name: np.uint64(0) for name in blocks}, mark()

@@ -12,7 +12,7 @@ from llvmlite import binding
 from dlperf.environment import cores, cpu_model, environment, places
 from dlperf.hardware.minimum import quickest
 from dlperf.hardware.probe import Unknown, probe
-from dlperf.hardware.registers import bits, chains, plenty, width
+from dlperf.hardware.registers import UNROLLED, bits, chains, plenty, width
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
 from dlperf.turns import columns
@@ -89,7 +89,7 @@ def wide(dtypes: Sequence[str], repeats: int = 11) -> dict[tuple[str, int], Meas
 def fma_loop(cycles: int = 1_000_000) -> tuple[partial[float], int]:
     """Returns a loop of multiply-adds of the widest float32 vectors, and its FLOPs."""
     lanes, count = width() // 32, plenty()
-    steps = 2 * cycles // count  # about as many cycles as said, if there are two units
+    steps = 2 * cycles // count // UNROLLED * UNROLLED  # about as many cycles as said, if there are two units
     return partial(chains("float32", lanes, count), steps), 2 * lanes * count * steps
 
 

@@ -27,6 +27,9 @@ TYPES: dict[str, ir.Type] = {
 INDEX = ir.IntType(32)
 """What LLVM counts lanes with."""
 
+UNROLLED = 16
+"""Steps between two jumps back: with one, the loop around a short chain takes a part of each of its cycles."""
+
 
 def bits(dtype: str) -> int:
     """Returns the bits of a number of this type."""
@@ -69,13 +72,15 @@ def _spread(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
 
 
 def _repeat(builder: ir.IRBuilder, steps: Any, start: list[Any], step: Callable[[Any], Any]) -> list[Any]:
-    """Emits a loop that takes every value of ``start`` so many steps further; returns the last values."""
+    """Emits a loop that takes every value of ``start`` ``steps`` times `UNROLLED` further; returns the last values."""
     before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(body)
     builder.position_at_end(body)
     done = builder.phi(steps.type)
     now = [builder.phi(value.type) for value in start]
-    following = [step(x) for x in now]
+    following = now
+    for _ in range(UNROLLED):
+        following = [step(x) for x in following]
     one_more = builder.add(done, steps.type(1))
     for phi, first, then in zip([done, *now], [steps.type(0), *start], [one_more, *following], strict=True):
         phi.add_incoming(first, before)
@@ -89,6 +94,7 @@ def _repeat(builder: ir.IRBuilder, steps: Any, start: list[Any], step: Callable[
 def chains(dtype: str, lanes: int, count: int) -> functools.partial[float]:
     """Returns a compiled loop: ``count`` independent chains of vectors of ``lanes`` numbers, as many steps as asked.
 
+    They are asked for in multiples of `UNROLLED`; what is left over is left out, but one round is always made.
     A step replaces x by ax + b, one fused multiply-add of each number, or, for whole numbers, by (x + a) xor b: two
     operations, each of which needs the one before. The compiler knows neither a nor b. The loop returns the sum of
     the first lanes. The chapter *Hardware* tells the story.
@@ -99,7 +105,8 @@ def chains(dtype: str, lanes: int, count: int) -> functools.partial[float]:
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         a, b = (_spread(builder, value, kind) for value in arguments[1:])
         start = [_spread(builder, element(i + 1), kind) for i in range(count)]
-        ends = _repeat(builder, arguments[0], start, lambda x: _step(builder, x, a, b))
+        rounds = builder.sdiv(arguments[0], ir.IntType(64)(UNROLLED))
+        ends = _repeat(builder, rounds, start, lambda x: _step(builder, x, a, b))
         total = functools.reduce(builder.fadd if _is_float(element) else builder.add, ends)
         return builder.extract_element(total, INDEX(0)) if lanes > 1 else total
 

@@ -155,11 +155,18 @@ def operations(device: torch.device | str) -> list[Operation]:
     return sorted(found, key=lambda each: each.intensity)
 
 
-def triad(device: torch.device | str) -> Operation:
-    """Returns z = x + 3y on arrays that fit no cache: two reads and a write, 12 bytes each. It gives the bandwidth."""
+def movers(device: torch.device | str) -> list[Operation]:
+    """Returns a sum, a copy and a triad, z = x + 3y, of arrays that fit no cache, and the bytes that each must move.
+
+    The fastest gives the bandwidth: what another does above it, it would have from nowhere.
+    """
     n = elements(device)
     x, y, z = (torch.ones(n, device=device) for _ in range(3))
-    return Operation("triad", 2 * n, 12 * n, lambda: torch.add(x, y, alpha=3, out=z))
+    return [
+        Operation("read", n, 4 * n, lambda: x.sum()),
+        Operation("copy", 0, 8 * n, lambda: z.copy_(x)),
+        Operation("triad", 2 * n, 12 * n, lambda: torch.add(x, y, alpha=3, out=z)),
+    ]
 
 
 def measured(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dlperf.environment import environment, places
-from dlperf.hardware.blocks import read, write_through
+from dlperf.hardware.blocks import read, write, write_through
 from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
@@ -202,8 +202,8 @@ def one_core() -> Iterator[None]:
 
 
 def each(rates: Measurement) -> Measurement:
-    """Returns the seconds of one read or write, of a rate with one under way."""
-    return Measurement(tuple(1 / r for r in rates.samples), "s", rates.description, 1, rates.environment)
+    """Returns the seconds of one read or write, of a rate with one under way; what took turns may still be paired."""
+    return replace(rates, samples=tuple(1 / r for r in rates.samples), unit="s")
 
 
 @probe("read 4 KiB at random", "the page cache is passed by; a virtual disk's host may still answer from its own")
@@ -212,8 +212,14 @@ def read_at_random() -> Measurement:
         return each(rate(path, 2**12))
 
 
-@probe("write 4 KiB at random", "the page cache is passed by, and the disk says that it has kept each one (fsync)")
+@probe("write 4 KiB at random", "the page cache is passed by; the disk may still hold it in a memory of its own")
 def write_at_random() -> Measurement:
+    with scratch(SIZE // 2) as path:
+        return each(rate(path, 2**12, loop=write))
+
+
+@probe("write 4 KiB and keep it", "as before, and the disk says that each one will survive a power failure (fsync)")
+def write_and_keep() -> Measurement:
     with scratch(SIZE // 2) as path:
         return each(rate(path, 2**12, loop=write_through))
 
@@ -230,4 +236,4 @@ def read_many() -> Measurement:
         return rate(path, 2**12, 32)
 
 
-PROBES = (read_at_random, write_at_random, read_in_order, read_many)
+PROBES = (read_at_random, write_at_random, write_and_keep, read_in_order, read_many)

@@ -6,7 +6,7 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,11 +14,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dlperf.environment import cache_bytes, cores, environment, memory_bytes
-from dlperf.hardware import access_patterns, atomics, minimum, pointer_chase, reference_tools, threads
+from dlperf.hardware import access_patterns, atomics, minimum, pointer_chase, threads
+from dlperf.hardware.core_to_core import call_memcpy
 from dlperf.hardware.probe import Unknown, probe
-from dlperf.hardware.storage import one_core as on_one_core
 from dlperf.measurement import Measurement
-from dlperf.turns import columns
+from dlperf.turns import interleave
 
 Array = NDArray[np.float64]
 
@@ -51,6 +51,13 @@ def copy(a, b):
         atomics.store(a, i, atomics.load(b, i))
 
 
+@njit(nogil=True)
+def memcpy(a, b):
+    """Copies ``b`` to ``a`` by the system's ``memcpy``, which stores long arrays around the caches; both are 64-bit."""
+    call_memcpy(a.ctypes.data, b.ctypes.data, 8 * len(a))
+    return a[0]
+
+
 def elements() -> int:
     """Returns how many float64 an array has that no cache holds: four times the last-level caches, as STREAM asks.
 
@@ -71,20 +78,45 @@ def bandwidth(workers: int, repeats: int = 7) -> Measurement:
     """
     share = elements() // workers
     kept: list[list[Array]] = [[] for _ in range(workers)]
-
-    def touch(mine: list[Array]) -> None:
-        mine.extend(pointer_chase.memory(8 * share).view(np.float64) for _ in range(3))
-        triad(mine[0], mine[1], mine[2], 3.0)
-
-    threads.at_once([partial(touch, mine) for mine in kept])
+    threads.at_once([partial(_touch, mine, share) for mine in kept])
     taken = [threads.at_once([partial(triad, mine[0], mine[1], mine[2], 3.0) for mine in kept]) for _ in range(repeats)]
     return Measurement(tuple(24 * share * workers / t for t in taken), "B/s", "triad", environment=environment("cpu"))
 
 
-def scaling() -> dict[int, Measurement]:
-    """Returns the triad's bandwidth on 1, 2, 4, … cores, and on all of them."""
-    powers = (2**i for i in range(20))
-    return {n: bandwidth(n) for n in [*(n for n in powers if n < cores()), cores()]}
+BYTES = {"read": 8, "copy": 16, "triad": 24}
+"""The bytes of an element that each kernel must move: what it reads and what it writes, not what a store reads."""
+
+
+def kernels(workers: Sequence[int], repeats: int = 7, tries: int = 3) -> dict[tuple[str, int], Measurement]:
+    """Returns the B/s of each of the `BYTES` on so many cores at once, by kernel and cores; all taken in turn.
+
+    The copy goes around the caches. A sample is the best of ``tries``, because others who use the memory only slow it
+    down. Each thread touches its share of the arrays first.
+    """
+    here = environment("cpu")
+    sides = {}
+    for count in workers:
+        share = elements() // count
+        shares: list[list[Array]] = [[] for _ in range(count)]
+        threads.at_once([partial(_touch, mine, share) for mine in shares])
+        loops = {
+            "read": [partial(access_patterns.read, mine[0].view("u8"), np.uint64(0), np.uint64(1)) for mine in shares],
+            "copy": [partial(memcpy, mine[0], mine[1]) for mine in shares],
+            "triad": [partial(triad, mine[0], mine[1], mine[2], 3.0) for mine in shares],
+        }
+        for name, each in loops.items():
+            sides[name, count] = partial(_best, each, BYTES[name] * share * count, tries)
+    taken = interleave(sides, repeats)
+    return {key: rates.measurement(float, "B/s", key[0], 1, here) for key, rates in taken.items()}
+
+
+def _touch(mine: list[Array], share: int) -> None:
+    mine.extend(pointer_chase.memory(8 * share).view(np.float64) for _ in range(3))
+    triad(mine[0], mine[1], mine[2], 3.0)
+
+
+def _best(loops: Sequence[Callable[[], object]], amount: int, tries: int) -> float:
+    return amount / min(threads.at_once(loops) for _ in range(tries))
 
 
 def writing(repeats: int = 9) -> dict[str, Measurement]:
@@ -104,26 +136,6 @@ def unadvised(size: int) -> NDArray[np.uint64]:
     words = np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint64)
     words[:] = 1
     return words
-
-
-def against_mbw(mebibytes: int = 64, rounds: int = 12) -> dict[str, Measurement]:
-    """Returns the bytes copied per second by our ``loop`` and NumPy's ``memcpy``, over what mbw says of its own.
-
-    Both copy as many bytes on the same core, in memory that came unasked, and count each byte once. Every other time
-    mbw goes first. Each turn's best of seven stands, because others who use the memory only slow it down. Raises
-    `Unknown` without mbw.
-    """
-    a, b = (unadvised(mebibytes * 2**20) for _ in range(2))
-    ways: dict[str, Callable[[], object]] = {"loop": lambda: copy(a, b), "memcpy": lambda: np.copyto(a, b)}
-    rows = []
-    theirs: dict[str, list[float]] = {}
-    for turn in range(rounds):
-        with on_one_core():
-            theirs = theirs if turn % 2 else reference_tools.mbw(mebibytes, runs=7)
-            ours = minimum.single_calls(ways, 7)
-            theirs = reference_tools.mbw(mebibytes, runs=7) if turn % 2 else theirs
-        rows.append({name: a.nbytes / min(m.samples) / max(theirs[name]) for name, m in ours.items()})
-    return columns(rows, dict.fromkeys(ways, "1"), environment("cpu"))
 
 
 @probe("memory bandwidth, one core", assumes="arrays of 64 to 512 MiB are more than the caches hold")

@@ -6,7 +6,6 @@ The chapter *Hardware* tells the story.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -79,7 +78,7 @@ class Survey:
 
     def table(self) -> Table:
         """Returns the answers as a table: name, median, what is assumed."""
-        rows = [(a.name, _frequency(str(a.measurement or "unknown")), a.assumes) for a in self.answers.values()]
+        rows = [(a.name, str(a.measurement or "unknown"), a.assumes) for a in self.answers.values()]
         return Table(("probe", "answer", "assumes"), rows)
 
     def save(self, path: Path) -> None:
@@ -126,7 +125,7 @@ def lines(surveys: Iterable[Survey]) -> list[str]:
     """Returns the lines of a text table: a row for each probe, a column for each machine."""
     surveys = list(surveys)
     names = {key: answer.name for survey in surveys for key, answer in survey.answers.items()}
-    heads = ["probe", *(f"{s.environment['cpu']}, {s.environment['cores']} cores" for s in surveys)]
+    heads = ["probe", *(_machine(survey.environment) for survey in surveys)]
     rows = [heads, *([name, *(_shown(s.answers.get(key)) for s in surveys)] for key, name in names.items())]
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     found = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -134,12 +133,13 @@ def lines(surveys: Iterable[Survey]) -> list[str]:
     return [*found, "", *sorted(f"unknown: {reason}" for reason in reasons)]
 
 
+def _machine(environment: dict[str, Any]) -> str:
+    """Returns a machine in a few words; its processor's design among them, which old surveys do not tell."""
+    processor = " ".join(filter(None, (environment["cpu"], environment.get("microarchitecture"))))
+    return f"{processor}, {environment['cores']} cores"
+
+
 def _shown(answer: Answer | None) -> str:
     if answer is None:
         return "not asked"
-    return _frequency(answer.measurement.summary()) if answer.measurement else "unknown"
-
-
-def _frequency(text: str) -> str:
-    """Returns a quantity as readers expect it: ``40 k/s``, not ``40 k1/s``."""
-    return re.sub(r"(?<=[ TGMk])1/s", "/s", text)
+    return answer.measurement.summary() if answer.measurement else "unknown"

@@ -26,20 +26,25 @@ class Run:
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> Run:
-    """Returns the product of ``(n, k)`` and ``(k, m)`` as a grid of n by m multipliers computes it.
+    """Returns the product of two matrices, by a grid of multipliers.
 
-    Each cycle, every multiplier takes a number from its left neighbour and one from above, adds their product to
-    its own sum, and hands both on. Row i enters i cycles late, so that what belongs together meets. Raises
-    ValueError for shapes that have no product. Source: H. T. Kung, Why Systolic Architectures?, Computer, 1982.
+    Each cycle, every multiplier takes a number from its left neighbour
+    and one from above, adds their product to its own sum, and hands both
+    on. Row i enters i cycles late, so that what belongs together meets.
+    Raises ValueError for shapes that have no product.
+    Source: H. T. Kung, Why Systolic Architectures?, Computer, 1982.
     """
     (n, k), (rows, m) = a.shape, b.shape
     if rows != k:
-        raise ValueError(f"{a.shape} by {b.shape} is no product: {k} columns meet {rows} rows")
-    right, down, total = np.zeros((n, m)), np.zeros((n, m)), np.zeros((n, m))
+        why = f"{k} columns meet {rows} rows"
+        raise ValueError(f"{a.shape} by {b.shape} is no product: {why}")
+    right, down, total = np.zeros((3, n, m))
     cycles = k + n + m - 2
     for t in range(cycles):
         right[:, 1:], down[1:] = right[:, :-1].copy(), down[:-1].copy()
-        right[:, 0] = [a[i, t - i] if 0 <= t - i < k else 0 for i in range(n)]
-        down[0] = [b[t - j, j] if 0 <= t - j < k else 0 for j in range(m)]
+        for i in range(n):  # row i of a enters, i cycles late
+            right[i, 0] = a[i, t - i] if 0 <= t - i < k else 0
+        for j in range(m):
+            down[0, j] = b[t - j, j] if 0 <= t - j < k else 0
         total += right * down
     return Run(total, cycles, a.size + b.size, n * k * m)

@@ -16,7 +16,12 @@ def at_random(samples: Sequence[float], n: int, draws: int = 200, seed: int = 0)
 
 
 def in_a_row(samples: Sequence[float], n: int, draws: int = 200, seed: int = 0) -> np.ndarray:
-    """Returns ``draws`` rows of ``n`` consecutive ``samples``: what an experiment of ``n`` calls would have seen."""
+    """Returns ``draws`` rows of ``n`` consecutive ``samples``: what an experiment of ``n`` calls would have seen.
+
+    Raises ValueError where there are fewer samples than that.
+    """
+    if not 1 <= n <= len(samples):
+        raise ValueError(f"of {len(samples)} samples, 1 to {len(samples)} stand in a row, not {n}")
     starts = np.random.default_rng(seed).integers(0, len(samples) - n + 1, draws)
     return np.lib.stride_tricks.sliding_window_view(samples, n)[starts]
 
@@ -28,6 +33,21 @@ def interval_width(rows: np.ndarray) -> float:
     """
     intervals = [Measurement(tuple(row)).interval(resamples=400) for row in rows]
     return float(np.mean(np.ptp(intervals, axis=1)) / np.median(rows))
+
+
+def width_of_medians(rows: np.ndarray, level: float = 95) -> float:
+    """Returns how wide the middle ``level`` percent of the rows' medians spread, over their median.
+
+    It is what `interval_width` promises from one row alone, if the samples in it are independent.
+    """
+    medians = np.median(rows, axis=1)
+    low, high = np.percentile(medians, [50 - level / 2, 50 + level / 2])
+    return float((high - low) / np.median(medians))
+
+
+def slowest(m: Measurement) -> float:
+    """Returns the largest sample over the median one."""
+    return max(m.samples) / m.median
 
 
 def coverage(rows: np.ndarray, truth: float, statistic: Callable[..., Any] = np.median) -> float:

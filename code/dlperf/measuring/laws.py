@@ -24,17 +24,26 @@ Times = dict[int, Measurement]
 def amdahl(serial: float, n: float) -> float:
     """Returns the speedup of ``n`` workers on fixed work whose share ``serial`` cannot be divided.
 
-    Source: Amdahl, Validity of the single processor approach, 1967. See *Measuring performance*.
+    ValueError for what is no share or no worker. Source: Amdahl, Validity of the single processor approach, 1967. See
+    *Measuring performance*.
     """
+    _check(serial, n)
     return 1 / (serial + (1 - serial) / n)
 
 
 def gustafson(serial: float, n: float) -> float:
     """Returns the scaled speedup of ``n`` workers: each brings its own parallel share.
 
-    ``serial`` is the serial share of the time of one worker. Source: Gustafson, Reevaluating Amdahl's law, 1988.
+    ``serial`` is the serial share of the time of one worker. ValueError for what is no share or no worker. Source:
+    Gustafson, Reevaluating Amdahl's law, 1988.
     """
+    _check(serial, n)
     return serial + (1 - serial) * n
+
+
+def _check(serial: float, n: float) -> None:
+    if not 0 <= serial <= 1 or n < 1:
+        raise ValueError(f"a share lies between 0 and 1, and there is one worker or more; got {serial} and {n}")
 
 
 def little(rate: float, wait: float) -> float:
@@ -53,8 +62,10 @@ def effective_workers(n: int, cores: int, pinned: bool = PINS) -> float:
     """Returns how many workers' worth of speed ``n`` workers have on ``cores`` cores.
 
     If each is pinned, the core with the most workers finishes last: it has ``ceil(n / cores)`` of ``n``
-    equal parts. A system that moves workers about can at best keep all cores busy.
+    equal parts. A system that moves workers about can at best keep all cores busy. ValueError for none of either.
     """
+    if n < 1 or cores < 1:
+        raise ValueError(f"there is one worker or more on one core or more; got {n} on {cores}")
     return n / math.ceil(n / cores) if pinned else min(n, cores)
 
 
@@ -87,12 +98,12 @@ class Crew(Workers):
         self.map(spin, amounts)
 
 
-def strong_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 8) -> Times:
+def strong_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 12) -> Times:
     """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` shared by all."""
     return _alternately(crew, counts, serial, lambda n: parallel // n, repeats)
 
 
-def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 8) -> Times:
+def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 12) -> Times:
     """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` by each."""
     return _alternately(crew, counts, serial, lambda n: parallel, repeats)
 
@@ -122,8 +133,11 @@ def watch_queue(rate: float, service: float, requests: int, seed: int = 0, every
 
     Requests come at random at ``rate`` per second; each is served for ``service`` seconds. The rate is
     counted at the door, the wait is read off each request, and the occupancy is looked at ``every``
-    so many seconds by an observer who knows neither. See the chapter *Measuring performance*.
+    so many seconds by an observer who knows neither. ValueError where nothing would come or go. See the chapter
+    *Measuring performance*.
     """
+    if rate <= 0 or service < 0 or requests < 1:
+        raise ValueError(f"a queue needs arrivals: got {requests} at {rate} per second, each served for {service} s")
     gaps = random.Random(seed)
     line: queue.SimpleQueue[float] = queue.SimpleQueue()
     came: list[float] = []

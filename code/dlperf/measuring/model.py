@@ -31,11 +31,12 @@ def intensity(b: int, d: int, f: int, itemsize: int = 4) -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """A device: ``peak`` in FLOP/s, ``bandwidth`` in B/s, ``overhead`` in s.
+    """``peak`` in FLOP/s, ``bandwidth`` in B/s, ``overhead`` in s.
 
-    The roofline model of Williams, Waterman and Patterson (2009), with overhead
-    added for each operation. A device with a queue is asked for the next operation
-    while it does the last one. See the chapter *Measuring performance*.
+    The roofline model of Williams, Waterman and Patterson (2009), with
+    overhead added for each operation. A device with a queue is asked for
+    the next operation while it does the last one. See the chapter
+    *Measuring performance*.
     """
 
     peak: float
@@ -50,14 +51,19 @@ class Machine:
 
     def costs(self, flops: float, moved: float) -> dict[str, float]:
         """Returns the seconds of each cost alone; ``moved`` is in bytes."""
-        memory, compute = moved / self.bandwidth, flops / self.peak
-        return {"overhead": self.overhead, "memory": memory, "compute": compute}
+        return {
+            "overhead": self.overhead,
+            "memory": moved / self.bandwidth,
+            "compute": flops / self.peak,
+        }
 
     def predict(self, flops: float, moved: float) -> float:
-        """Returns the predicted seconds, one of many calls: arithmetic and traffic overlap."""
+        """Returns the predicted seconds of one of many calls."""
         cost = self.costs(flops, moved)
-        work = max(cost["memory"], cost["compute"])
-        return max(cost["overhead"], work) if self.queued else cost["overhead"] + work
+        work = max(cost["memory"], cost["compute"])  # these overlap
+        if self.queued:
+            return max(cost["overhead"], work)
+        return cost["overhead"] + work
 
     def regime(self, flops: float, moved: float) -> str:
         """Returns the longest: ``overhead``, ``memory`` or ``compute``."""

@@ -83,8 +83,10 @@ def first_and_warm(
 ) -> tuple[Measurement, Measurement]:
     """Returns the first call and the median warm call of each process in ``runs``, in seconds.
 
-    Calls up to number ``warm_up`` count as neither, except the first.
+    Calls up to number ``warm_up`` count as neither, except the first. ValueError where that leaves none.
     """
+    if (fewest := min(map(len, runs), default=0)) <= warm_up:
+        raise ValueError(f"each process needs more than the {warm_up} calls that warm it up, got {fewest}")
     rows = [{"first call": run[0], "warm call": median(run[warm_up:])} for run in runs]
     first, warm = columns(rows, {"first call": "s", "warm call": "s"}, environment(device)).values()
     return first, warm
@@ -108,7 +110,7 @@ def stopped_early(
     n: int = 1024,
     repeats: int = 15,
 ) -> tuple[Measurement, Measurement]:
-    """Returns the seconds until the same calls returned, and until all was done.
+    """Returns the seconds until the calls returned, and until all was done.
 
     Each sample covers ``products`` matrix products of size ``n``.
     """
@@ -123,8 +125,10 @@ def stopped_early(
             submit(work)
         returned = time.perf_counter() - start
         wait()
-        rows.append({"returned": returned, "finished": time.perf_counter() - start})
-    both = columns(rows, {"returned": "s", "finished": "s"}, environment(device))
+        finished = time.perf_counter() - start
+        rows.append({"returned": returned, "finished": finished})
+    units = {"returned": "s", "finished": "s"}
+    both = columns(rows, units, environment(device))
     return both["returned"], both["finished"]
 
 
@@ -206,11 +210,11 @@ def make_garbage(
     calls: int = 400,
     per_call: int = 100,
 ) -> tuple[list[float], list[bool]]:
-    """Returns the seconds of each call, and whether garbage was collected in it.
+    """Returns the seconds of each call, and whether garbage was collected.
 
-    A call makes ``per_call`` pairs of lists that hold each other, as parent and child
-    in a tree do. No count of references frees them, only the collector; it runs when
-    enough objects have piled up, whoever is calling.
+    A call makes ``per_call`` pairs of lists that hold each other, as parent
+    and child in a tree do. No count of references frees them, only the
+    collector, once enough objects have piled up, whoever is calling.
     """
     collected: list[str] = []
     times: list[float] = []

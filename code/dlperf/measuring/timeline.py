@@ -13,6 +13,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from dlperf import spans
 from dlperf.device import has_cuda, synchronize
+from dlperf.turns import middle
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
 
@@ -88,7 +89,7 @@ def seconds(parts: Sequence[Interval]) -> float:
 
 def typical(steps: Sequence[list[Interval]]) -> list[Interval]:
     """Returns the step of median length; of an even number, the longer of the middle two."""
-    return sorted(steps, key=seconds)[len(steps) // 2]
+    return middle(steps, seconds)
 
 
 def _on_host(event: Any) -> bool:

@@ -35,10 +35,20 @@ from typing import Any
 
 from dlperf.environment import lacking
 from dlperf.network import delay as line
-from dlperf.network.switch import INTERFACE, Plan, address
+from dlperf.network.switch import INTERFACE, Plan, address, cores_of
 from dlperf.workers import exchange, name_of
 
-__all__ = ["GIGABIT", "INTERFACE", "PAYLOAD", "Network", "Unavailable", "address", "process_group", "unavailable"]
+__all__ = [
+    "GIGABIT",
+    "INTERFACE",
+    "PAYLOAD",
+    "Network",
+    "Unavailable",
+    "address",
+    "process_group",
+    "process_group_beside",
+    "unavailable",
+]
 
 GIGABIT = 125e6
 """The bytes per second of a link of 1 Gbit/s."""
@@ -60,12 +70,12 @@ class Unavailable(RuntimeError):
 class Network(AbstractContextManager):
     """So many ``hosts`` at a switch, each by a full-duplex link of ``rate`` B/s; a context manager.
 
-    Each packet takes ``delay`` seconds on every link, and from host to host it crosses two. Rate and delay are
-    one number, or one for each host. Host ``i`` is a Python process with the address ``10.0.0.(i + 1)``. It computes
-    with one thread; for this and the threads that send it has its share of the cores. Raises `Unavailable` where the
-    system cannot do it. A delay is kept by a process of the switch, which takes some of a core: a seventh for
-    1 Gbit/s. Where all cores are busy, a packet may come milliseconds late, and TCP does not fill a fast link.
-    A link without a delay is the kernel's alone.
+    Each packet takes ``delay`` seconds on every link, and from host to host it crosses two. Rate and delay are one
+    number, or one for each host. Host ``i`` is a Python process with the address ``10.0.0.(i + 1)``. It computes with
+    one thread; for this and the threads that send it has its share of the cores, unless `process_group_beside` puts
+    those elsewhere. Raises `Unavailable` where the system cannot do it. A delay is kept by a process of the switch,
+    which takes some of a core: a seventh for 1 Gbit/s. Where all cores are busy, a packet may come milliseconds late,
+    and TCP does not fill a fast link. A link without a delay is the kernel's alone.
     """
 
     def __init__(
@@ -248,3 +258,20 @@ def process_group(rank: int, size: int) -> None:
 
     if not dist.is_initialized():
         dist.init_process_group("gloo", init_method=f"tcp://{address(0)}:29500", rank=rank, world_size=size)
+
+
+def process_group_beside(rank: int, size: int, host: int) -> None:
+    """Joins as `process_group` does; what sends and receives runs on the cores of ``host``, which play a network card.
+
+    What the calling thread computes then keeps its own cores to itself. Gloo's threads inherit the cores that the
+    thread which starts them has at that moment, so it moves there to join, and back. Whoever has joined before
+    stays as it is. Raises ValueError for a host that the network does not have.
+    """
+    if not 0 <= host < size:
+        raise ValueError(f"hosts are 0 to {size - 1}, got {host}")
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores_of[host] if cores_of else own)
+    try:
+        process_group(rank, size)
+    finally:
+        os.sched_setaffinity(0, own)

@@ -22,6 +22,9 @@ from dlperf.workers import serve
 INTERFACE = "eth0"
 """What a host's interface is called."""
 
+cores_of: list[list[int]] = []
+"""In a host: the cores of each host of its network; empty where the system cannot pin."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -133,9 +136,9 @@ def host(rank: int, hosts: int, rate: int, packet: int, fileno: int) -> None:
         ip.addr("add", index=interface, address=address(rank), prefixlen=24)
         ip.link("set", index=interface, state="up")
         _limit(ip, interface, rate, packet)
-    free = places()
-    if free:
-        os.sched_setaffinity(0, free[rank % len(free) :: hosts])
+    if free := places():
+        cores_of[:] = [free[each % len(free) :: hosts] for each in range(hosts)]
+        os.sched_setaffinity(0, cores_of[rank])
     pipe = Connection(fileno)
     pipe.send_bytes(b"up")
     serve(pipe)

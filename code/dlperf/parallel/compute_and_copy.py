@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from dlperf.device import has_cuda, needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import at_once
-from dlperf.turns import Turns
+from dlperf.turns import Turns, middle
 
 PUBLISHED = {
     "PyTorch": (0.5119, 2.3757, 1.6683),
@@ -153,26 +154,39 @@ def small_pages() -> Iterator[None]:
             process.prctl(41, before, 0, 0, 0)
 
 
-def run(engine: Any, results: Results, steps: Sequence[Step], copy: Callable[[int], None], queues: int = 1) -> Trial:
-    """Returns what the steps took on an engine: products on its first device, copies by ``copy`` there or elsewhere.
+Copy = Callable[[int], None]
 
-    With one of ``queues``, both wait in that of the first device. With two, the copies have that of the second: a
-    copy follows its product and nothing else.
+
+def run(
+    engine: Any,
+    results: Results,
+    steps: Sequence[Step],
+    copy: Copy,
+    queues: int = 1,
+) -> Trial:
+    """Returns what the steps took on an engine.
+
+    With one of ``queues``, products and copies wait in that of the first
+    device. With two, the copies have that of the second: a copy follows
+    its product and nothing else.
     """
     results.forget()
     values = [Variable() for _ in range(results.count)]
-    before, start = pages(), perf_counter()
-    ran = []
+    compute, transfer = engine.devices[0], engine.devices[queues - 1]
+    before, start, ran = pages(), perf_counter(), []
     for name, i in steps:
         if name == "product":
-            ran.append(engine.enqueue(lambda i=i: results.product(i), [], [values[i]], engine.devices[0], name))
+            work = partial(results.product, i)
+            op = engine.enqueue(work, [], [values[i]], compute, name)
         else:
-            ran.append(engine.enqueue(lambda i=i: copy(i), [values[i]], [], engine.devices[queues - 1], name))
+            work = partial(copy, i)
+            op = engine.enqueue(work, [values[i]], [], transfer, name)
+        ran.append(op)
     engine.waitall()
     return Trial(perf_counter() - start, pages() - before, ran)
 
 
-def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], None], streams: int = 1) -> Trial:
+def run_on_gpu(results: Results, steps: Sequence[Step], copy: Copy, streams: int = 1) -> Trial:
     """Returns the same on the GPU where the results are: in one stream, or with a second one for the copies.
 
     Times of operations are the GPU's, from events. Nothing is freed before the end, when all streams have been
@@ -207,11 +221,16 @@ def run_on_gpu(results: Results, steps: Sequence[Step], copy: Callable[[int], No
 
 
 def measured(trials: Turns[Trial], what: str = "seconds", device: torch.device | str = "cpu") -> Measurement:
-    """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``."""
+    """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``.
+
+    Raises ValueError for another figure.
+    """
     units = {"seconds": "s", "overlap": "s", "hidden": "1", "pages": "1"}
+    if what not in units:
+        raise ValueError(f"a trial tells its {', '.join(units)}, not its {what}")
     return trials.measurement(attrgetter(what), units[what], what, environment=environment(device))
 
 
 def typical(trials: Sequence[Trial]) -> Sequence[Any]:
     """Returns the operations of the trial whose time is the median."""
-    return sorted(trials, key=lambda trial: trial.seconds)[len(trials) // 2].operations
+    return middle(trials, attrgetter("seconds")).operations

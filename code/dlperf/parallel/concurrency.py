@@ -66,14 +66,18 @@ def loads(engine: Any, seconds: float) -> list[Load]:
     return found
 
 
-def run(engine: Any, todo: Iterable[Load]) -> tuple[float, list[Operation]]:
-    """Returns the seconds from the first call until all that is ``todo`` is done, and their operations."""
+Ran = tuple[float, list[Operation]]
+
+
+def run(engine: Any, todo: Iterable[Load]) -> Ran:
+    """Returns the seconds until all of ``todo`` is done, and what ran."""
     start, before = perf_counter(), len(engine.history)
     for each in todo:
         each.enqueue()
     engine.waitall()
     seconds = perf_counter() - start
-    return seconds, [op for op in islice(engine.history, before, None) if op.name != "waitall"]
+    ran = islice(engine.history, before, None)
+    return seconds, [op for op in ran if op.name != "waitall"]
 
 
 def busy(ops: Iterable[Operation], device: str) -> float:
@@ -86,8 +90,8 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> 
 
     ``ideal``: the longest time alone over the sum of all, which is what independent devices would reach.
     ``stretch``: time at work, together over alone, on the device that works longest; more than 1 where devices
-    share what they work with. ``rest``: what part of the time together that device is not at work. ``explained``:
-    what these three make of ``together`` over the sum. ``at once``: for what part of it every device is at work.
+    share what they work with. ``rest``: what part of the time together that device is not at work. ``at once``: for
+    what part of it every device is at work.
     """
     places = [each.x.device for each in todo]
     rows = []
@@ -99,9 +103,9 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> 
         times = {device: alone[device][0] for device in places}
         ideal, stretch = max(times.values()) / sum(times.values()), working[slow] / busy(alone[slow][1], slow)
         row = times | {"together": seconds, "ideal": ideal, "stretch": stretch, "rest": 1 - working[slow] / seconds}
-        rows.append(row | {"explained": ideal * stretch / (1 - row["rest"]), "at once": at_once(ops) / seconds})
+        rows.append(row | {"at once": at_once(ops) / seconds})
     units = dict.fromkeys([*places, "together"], "s")
-    units |= dict.fromkeys(("ideal", "stretch", "rest", "explained", "at once"), "1")
+    units |= dict.fromkeys(("ideal", "stretch", "rest", "at once"), "1")
     return columns(rows[1:], units, environment())
 
 

@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from dlperf import spans
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
@@ -24,7 +25,10 @@ from dlperf.turns import columns
 
 
 def finish(ready: Sequence[float], seconds: Sequence[float]) -> float:
-    """Returns when the last message is through if each begins once it is ``ready`` and the link is free."""
+    """Returns when the last message is through.
+
+    Each begins once it is ``ready`` and the link is free.
+    """
     end = 0.0
     for moment, taken in zip(ready, seconds, strict=True):
         end = max(end, moment) + taken
@@ -75,11 +79,24 @@ class Step:
         """From the beginning of the forward pass until every gradient is there."""
         return max([*self.ready, *self.arrived]) - self.begin
 
+    def under_way(self) -> list[spans.Span]:
+        """Returns start and end of each message's time on the link: it may have to wait for the one before it."""
+        arrived = sorted(self.arrived)
+        free = [self.begin, *arrived]
+        return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, arrived, strict=False)]
+
+    @property
+    def hidden(self) -> float:
+        """Which share of the messages' time on the link lies before the last gradient was ready."""
+        link = self.under_way()
+        return spans.at_once([link, [(self.begin, max(self.ready, default=self.begin))]]) / spans.covered(link)
+
     def send(self, gradient: Any) -> Any:
         """Begins to average a gradient over all hosts; returns a future."""
         self.sent.append(perf_counter())
         self.sizes.append(gradient.nbytes)
-        work = dist.all_reduce(gradient.div_(dist.get_world_size()), async_op=True)
+        gradient.div_(dist.get_world_size())
+        work = dist.all_reduce(gradient, async_op=True)
 
         def arrived(done: Any) -> torch.Tensor:
             self.arrived.append(perf_counter())
@@ -113,7 +130,7 @@ def train(rank: int, size: int, task: Task, how: Way | str) -> Step:
     model: Any = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib) if how is Way.DDP else net
     if how is Way.DDP:
         model.register_comm_hook(step, lambda step, bucket: step.send(bucket.buffer()))
-    for _ in range(2):  # after its first step DDP arranges its buckets
+    for _ in range(2 if how is Way.DDP else 1):  # after its first step DDP arranges its buckets
         net.zero_grad()
         model(x).square().mean().backward()
     weights = list(net.parameters())[::-1]  # as the backward pass reaches them
@@ -154,7 +171,7 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
 
     ``<way> fit`` is predicted over measured; each round predicts from its own ``alone`` and ``only send``.
-    ``<way> hidden`` is which share of the sending the step does not wait for.
+    ``<way> hidden`` is which share of the messages' time on the link lies in the backward pass.
     """
     rows = []
     for _ in range(1 + repeats):
@@ -163,7 +180,7 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
         for how in WAYS[2:]:
             told = predict(steps[Way.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Way.AT_THE_END)
             row[f"{how} fit"] = told / row[how]
-            row[f"{how} hidden"] = 1 - (row[how] - row["alone"]) / row["only send"]
+            row[f"{how} hidden"] = steps[how].hidden
         rows.append(row)
     units = {how.value: "s" for how in WAYS} | {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden")}
     return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up

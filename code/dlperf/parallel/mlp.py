@@ -53,20 +53,29 @@ def descend(w: Tensor, rate: float, *gradients: Tensor) -> None:
 
 
 def train_step(
-    engine: Any, w1: Any, w2: Any, batch: Any, devices: Sequence[str], inputs: int = 512, rate: float = 1e-5
+    engine: Any,
+    w1: Any,
+    w2: Any,
+    batch: Any,
+    devices: Sequence[str],
+    inputs: int = 512,
+    rate: float = 1e-5,
 ) -> None:
-    """Enqueues a step of gradient descent for half the squared error, of which each device gets an equal part.
+    """Enqueues a step of gradient descent; each device gets a part.
 
-    All arrays are on one device, the host, which splits the batch, gathers the gradients and changes the weights.
+    All arrays are on one device, the host, which splits the batch,
+    gathers the gradients and changes the weights.
     """
-    host, found = w1.device, []
+    host, found1, found2 = w1.device, list[Any](), list[Any]()
     for i, device in enumerate(devices):
-        own = engine.call(part, batch, i, len(devices), name="split").to(device)
-        v1, v2 = w1.to(device), w2.to(device)
+        own = engine.call(part, batch, i, len(devices), name="split")
+        own, v1, v2 = (array.to(device) for array in (own, w1, w2))
         h = engine.call(layer, own, v1, name="layer 1")
         delta = engine.call(error, h, v2, own, name="layer 2")
-        g2 = engine.call(gradient, h, delta, name="grad 2").to(host)
-        g1 = engine.call(gradient, own, engine.call(back, delta, v2, h), inputs, name="grad 1").to(host)
-        found.append((g1, g2))
-    for w, gathered, name in zip((w1, w2), zip(*found, strict=True), ("apply 1", "apply 2"), strict=True):
-        engine.update(descend, w, rate, *gathered, name=name)
+        g2 = engine.call(gradient, h, delta, name="grad 2")
+        below = engine.call(back, delta, v2, h)
+        g1 = engine.call(gradient, own, below, inputs, name="grad 1")
+        found1.append(g1.to(host))
+        found2.append(g2.to(host))
+    engine.update(descend, w1, rate, *found1, name="apply 1")
+    engine.update(descend, w2, rate, *found2, name="apply 2")

@@ -24,20 +24,22 @@ from dlperf.network import Network, process_group
 from dlperf.turns import columns, interleave
 
 Wait = Callable[[], Any]
+Compute = Callable[[int], Any]
+Transfer = Callable[[int, Any], Wait]
 
 
-def pipeline(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
-    """Computes chunk after chunk and transfers each while the next is computed; returns when all have arrived.
+def pipeline(compute: Compute, transfer: Transfer, chunks: int) -> None:
+    """Computes chunks and transfers each while the next is computed.
 
-    ``compute(i)`` returns chunk ``i``. ``transfer(i, chunk)`` begins to send it and returns at once a function
-    that waits until it is sent. A GPU may still be computing when ``compute`` returns, if ``transfer`` waits for it.
+    ``compute(i)`` returns chunk ``i``. ``transfer(i, chunk)`` begins to
+    send it, and returns at once a function that waits until it is sent.
     """
     waits = [transfer(i, compute(i)) for i in range(chunks)]
     for wait in waits:
         wait()
 
 
-def without_overlap(compute: Callable[[int], Any], transfer: Callable[[int, Any], Wait], chunks: int) -> None:
+def without_overlap(compute: Compute, transfer: Transfer, chunks: int) -> None:
     """Does the same one by one: waits for each chunk before it computes the next."""
     for i in range(chunks):
         transfer(i, compute(i))()
@@ -48,19 +50,28 @@ def predict(compute: float, transfer: float, chunks: int) -> float:
 
     The first chunk is computed and the last one sent with nothing beside it; in between the slower side rules.
     It is the makespan of a flow shop with two machines and equal jobs. Source: Johnson, Optimal two- and
-    three-stage production schedules with setup times included, 1954.
+    three-stage production schedules with setup times included, 1954. ValueError for no chunk.
     """
+    if chunks < 1:
+        raise ValueError(f"a pipeline has at least one chunk, got {chunks}")
     return (compute + transfer + (chunks - 1) * max(compute, transfer)) / chunks
 
 
 @dataclass(frozen=True)
 class Product:
-    """A ``(rows, inner)`` by ``(inner, columns)`` product of float32, whose rows are cut into ``chunks``."""
+    """A ``(rows, inner)`` by ``(inner, columns)`` product of float32, whose rows are cut into equal ``chunks``.
+
+    Raises ValueError where they cannot be.
+    """
 
     rows: int = 4096
     inner: int = 512
     columns: int = 1024
     chunks: int = 1
+
+    def __post_init__(self) -> None:
+        if self.chunks < 1 or self.rows % self.chunks:
+            raise ValueError(f"{self.rows} rows cannot be cut into {self.chunks} equal chunks")
 
     @property
     def bytes(self) -> int:
@@ -94,6 +105,11 @@ class Trial:
     def seconds(self) -> float:
         """From the beginning until all is computed and has arrived."""
         return max([*self.arrived, *(end for _, end in self.computed)]) - self.begin
+
+    @property
+    def computing(self) -> float:
+        """The seconds of all computations."""
+        return sum(end - start for start, end in self.computed)
 
     def under_way(self) -> list[tuple[float, float]]:
         """Returns start and end of each chunk's time on the link: it may have to wait for the one before it."""
@@ -224,25 +240,21 @@ def sweep(
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
-    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum. And
-    ``slower``, how many times as long computing takes beside sending as alone, with the prediction ``slower fit``
-    that counts this. Each round predicts from its own sides.
+    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum. Each
+    round predicts from its own sides, which come first.
     """
     trials = interleave({i: partial(_round, run, work) for i, work in enumerate(works)}, repeats)
     units = dict.fromkeys(("compute", "transfer", "pipeline"), "s")
-    units |= dict.fromkeys(("fit", "slower", "slower fit", "bound", "share"), "1")
+    units |= dict.fromkeys(("fit", "bound", "share"), "1")
     env = environment(device)
     return [columns(rows, units, env) for rows in trials.values()]
 
 
 def _round(run: Callable[[Product, Way], Trial], work: Product) -> dict[str, float]:
     """Returns one round of `sweep`."""
-    trials = {how: run(work, how) for how in (Way.COMPUTE, Way.TRANSFER, Way.PIPELINE)}
-    row = {how.value: seen.seconds for how, seen in trials.items()}
+    row = {how.value: run(work, how).seconds for how in (Way.COMPUTE, Way.TRANSFER, Way.PIPELINE)}
     alone, sending, both = row.values()
-    beside = sum(end - start for start, end in trials[Way.PIPELINE].computed)
-    row |= {"fit": predict(alone, sending, work.chunks) / both, "slower": beside / alone}
-    row |= {"slower fit": predict(beside, sending, work.chunks) / both}
+    row["fit"] = predict(alone, sending, work.chunks) / both
     return row | {"bound": both / max(alone, sending), "share": both / (alone + sending)}
 
 

@@ -18,7 +18,7 @@ from dlperf.device import needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import Span
-from dlperf.turns import interleave
+from dlperf.turns import interleave, middle
 from dlperf.workers import Workers, own_cores, soon, wait_until
 
 Program = Callable[[], float]
@@ -63,8 +63,11 @@ def batched(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
 def amount(n: int, workers: int, seconds: float, rate: float = 6e10) -> tuple[int, int]:
     """Returns how many products make a batch, and how many rounds of it one thread does in about ``seconds``.
 
-    Each of the ``workers`` gets as many products as the others. ``rate`` is one thread's in FLOP/s, roughly.
+    Each of the ``workers`` gets as many products as the others. ``rate`` is one thread's in FLOP/s, roughly. ValueError
+    for matrices without a row, or for no workers.
     """
+    if n < 1 or workers < 1:
+        raise ValueError(f"matrices have a row or more, and there is a worker or more; got n={n}, workers={workers}")
     number = workers * max(1, min(64, BYTES // (8 * n * n)) // workers)
     return number, max(1, round(seconds / (number * (2 * n**3 / rate + 2e-6))))
 
@@ -168,17 +171,17 @@ def spans(crew: Crew, n: int, number: int, repeats: int = 9) -> dict[str, list[S
         sleep(0.2)  # an idle helper of PyTorch's spins for a while, on a core that a worker needs
         shared.append(crew.watched(n, number))
     torch.set_num_threads(before)
-    ((one,), many) = (
-        sorted(runs, key=lambda run: max(own[-1][1] for own in run))[repeats // 2] for runs in (alone, shared)
-    )
+    (one,), many = (middle(runs, lambda run: max(own[-1][1] for own in run)) for runs in (alone, shared))
     return {"in turn": one, **{f"worker {i}": own for i, own in enumerate(many, 1)}}
 
 
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
     """Returns what it costs to split an operator, in seconds: its time on ``threads`` less that share of one's.
 
-    The operator negates about as few numbers as PyTorch divides among so many threads.
+    The operator negates about as few numbers as PyTorch divides among so many threads. ValueError for no thread.
     """
+    if threads < 1:
+        raise ValueError(f"an operator runs on one thread or more, got {threads}")
     x, before = torch.ones(threads * 2**15), torch.get_num_threads()
     negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
     found = per_call({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
@@ -197,16 +200,18 @@ def gain(split: float, alone: float, workers: int) -> float:
     return 1 + workers * split / alone
 
 
-def falls_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> float:
-    """Returns at which size the ratio first falls to ``level`` behind its peak, between sizes on logarithmic axes.
+def stays_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> float:
+    """Returns from which size on no ratio is above ``level``, between sizes on logarithmic axes.
 
-    The first size if it is never above, the last if it never falls so far.
+    The first size if none ever is, the last if that one still is. ValueError where there is no size.
     """
-    peak = int(np.argmax(ratios))
-    if ratios[peak] <= level:
+    if not sizes:
+        raise ValueError("a curve needs at least one size, got none")
+    above = [i for i, ratio in enumerate(ratios) if ratio > level]
+    if not above:
         return float(sizes[0])
-    i = next((i for i in range(peak, len(ratios)) if ratios[i] <= level), 0)
-    if not i:
+    i = above[-1] + 1
+    if i == len(sizes):
         return float(sizes[-1])
     x, y = np.log(sizes[i - 1 : i + 1]), np.log(ratios[i - 1 : i + 1])
     return float(np.exp(np.interp(-np.log(level), -y, x)))

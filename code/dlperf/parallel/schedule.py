@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from queue import SimpleQueue
 from statistics import median
@@ -46,7 +46,9 @@ class Turn(NamedTuple):
 
 def graph(*runs: Sequence[Operation]) -> Graph:
     """Returns the graph of a program that was run once or several times; a task takes the median of its times."""
-    first, *_ = runs
+    if not runs:
+        raise ValueError("a graph is made of one run or several, got none")
+    first = runs[0]
     place = {op.number: i for i, op in enumerate(first)}
     seconds = [median(op.end - op.start for op in same) for same in zip(*runs, strict=True)]
     return {
@@ -86,45 +88,68 @@ def critical_path(tasks: Graph) -> float:
     return max(to_the_end(tasks).values(), default=0.0)
 
 
+def _some(workers: int) -> int:
+    """Returns how many workers there are; ValueError for none."""
+    if workers < 1:
+        raise ValueError(f"a schedule has at least one worker, got {workers}")
+    return workers
+
+
 def lower_bound(tasks: Graph, workers: int) -> float:
-    """Returns seconds that no schedule for so many workers can beat."""
-    return max(work(tasks) / workers, critical_path(tasks))
+    """Returns seconds that no schedule for so many workers can beat. ValueError for none of them."""
+    return max(work(tasks) / _some(workers), critical_path(tasks))
 
 
 def upper_bound(tasks: Graph, workers: int) -> float:
-    """Returns seconds that no list schedule for so many workers exceeds.
+    """Returns seconds that no list schedule for so many workers exceeds. ValueError for none of them.
 
     It is at most ``2 - 1 / workers`` times `lower_bound`. Source: Graham, Bounds on multiprocessing timing
     anomalies, 1969.
     """
-    return work(tasks) / workers + (1 - 1 / workers) * critical_path(tasks)
+    return work(tasks) / _some(workers) + (1 - 1 / workers) * critical_path(tasks)
 
 
-def list_schedule(tasks: Graph, workers: int, rank: Callable[[int], float] = lambda number: 0) -> list[Turn]:
-    """Returns the turns of a schedule in which a free worker takes a ready task at once, the least ``rank`` first.
-
-    Among equals it takes the one that has been ready longest: without ranks, the rule of the engine.
-    """
-    missing = {number: len(tasks[number].after) for number in in_order(tasks)}
-    followers: dict[int, list[int]] = {number: [] for number in tasks}
+def edges(tasks: Graph) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """Returns how many others each task comes after, and which tasks come after it."""
+    followers: dict[int, list[int]] = {number: [] for number in in_order(tasks)}
     for number, task in tasks.items():
         for other in task.after:
             followers[other].append(number)
-    order, turns = count(), list[Turn]()
-    ready = [(rank(number), next(order), number) for number in tasks if not missing[number]]
-    ready.sort()
-    running, free, now = list[tuple[float, int, int]](), list(range(workers)), 0.0
+    return {number: len(task.after) for number, task in tasks.items()}, followers
+
+
+Rank = Callable[[int], float]
+
+
+def list_schedule(
+    tasks: Graph,
+    workers: int,
+    rank: Rank = lambda number: 0,
+) -> list[Turn]:
+    """Returns the turns if a free worker takes a ready task at once.
+
+    The least ``rank`` goes first; among equals, what has been ready
+    longest: without ranks, the rule of the engine. ValueError for no
+    worker.
+    """
+    missing, followers = edges(tasks)
+    order = count()
+    ready = [(rank(i), next(order), i) for i in tasks if not missing[i]]
+    heapify(ready)
+    running, turns = list[tuple[float, int, int]](), list[Turn]()
+    free, now = list(range(_some(workers))), 0.0
     while ready or running:
         while ready and free:
-            number, worker = heappop(ready)[-1], heappop(free)
-            turns.append(Turn(number, worker, now, now + tasks[number].seconds))
-            heappush(running, (turns[-1].end, number, worker))
-        now, number, worker = heappop(running)
+            i, worker = heappop(ready)[-1], heappop(free)
+            turns.append(Turn(i, worker, now, now + tasks[i].seconds))
+            heappush(running, (turns[-1].end, i, worker))
+        now, i, worker = heappop(running)
         heappush(free, worker)
-        for follower in followers[number]:
+        for follower in followers[i]:
             missing[follower] -= 1
             if not missing[follower]:
-                heappush(ready, (rank(follower), next(order), follower))
+                entry = rank(follower), next(order), follower
+                heappush(ready, entry)
     return turns
 
 
@@ -161,7 +186,7 @@ def random_graph(seed: int, size: int = 100) -> Graph:
 
 
 class Pool(Engine):
-    """An engine whose devices are alike: whichever is free first takes what is ready first, wherever that should run.
+    """An engine whose devices are alike: who is free takes what is ready.
 
     The record says who ran it.
     """

@@ -12,9 +12,11 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from rehearsal.loader import LINES, REACHED
+from rehearsal.selection import ASKED, USING, needed
 
 from booktools.book import Book
 from booktools.executions import stamp
+from booktools.notebook import code_cells
 from booktools.prepare import prepare
 
 GPU = Path(__file__).resolve().parents[1]
@@ -25,14 +27,18 @@ LIMIT = 300
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A page that was executed: ``error`` if a cell raised, races, lines reached, and the seconds of each cell."""
+    """A page that was executed: ``error`` if a cell raised, races, lines reached, seconds by cell.
+
+    ``using`` are the numbers of the cells that use a GPU.
+    """
 
     page: str
     notebook: Path
     error: str
     races: list[str]
     reached: set[str]
-    seconds: list[float]
+    seconds: dict[int, float]
+    using: set[int]
 
 
 def copy_of_the_book(folder: Path) -> Book:
@@ -65,6 +71,9 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
         **{name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")},
         **(gpu if library else {}),
         "SIMULATED_CUDA_RACES": str(folder / "races"),
+        "SIMULATED_CUDA_USED": str(folder / "used"),
+        ASKED: str(folder / "asked"),
+        USING: str(folder / "using"),
         LINES: str(lines),
         REACHED: str(folder / "reached"),
         "PYTHONPATH": os.pathsep.join((str(GPU / "site"), str(ROOT / "code"))),
@@ -76,13 +85,20 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
     }
 
 
-def rehearse(book: Book, page: str, folder: Path, given: dict[str, str], keep_going: bool = False) -> Rehearsal:
+def rehearse(
+    book: Book, page: str, folder: Path, given: dict[str, str], only: set[int] | None = None, keep_going: bool = False
+) -> Rehearsal:
     """Returns what came of a page of ``book`` in the environment ``given``; its notebook is in ``folder``.
 
-    It stops at the first cell that raises, unless it is to ``keep_going``.
+    With ``only`` it leaves out the code cells that these, by their numbers, do not need. It stops at the first cell
+    that raises, unless it is to ``keep_going``.
     """
     path, _ = prepare(book, page)
     notebook = nbformat.read(path, as_version=4)
+    cells = code_cells(notebook)
+    chosen = sorted(range(len(cells)) if only is None else needed([cell.source for cell in cells], only))
+    left_out = [id(cell) for number, cell in enumerate(cells) if number not in chosen]
+    notebook.cells = [cell for cell in notebook.cells if id(cell) not in left_out]
     begun: list[float] = []
     client = NotebookClient(
         notebook,
@@ -96,7 +112,7 @@ def rehearse(book: Book, page: str, folder: Path, given: dict[str, str], keep_go
     try:
         client.execute(env=given)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as failed:
-        error = f"{page}, cell {len(begun) - 1}: {failed}"
+        error = f"{page}, cell {chosen[len(begun) - 1]}: {failed}"
     ends = [*begun[1:], time.monotonic()]
     for cell in notebook.cells:  # as a record keeps it: warnings name files of this machine
         if cell.cell_type == "code":
@@ -105,5 +121,6 @@ def rehearse(book: Book, page: str, folder: Path, given: dict[str, str], keep_go
     nbformat.write(notebook, target)
     stamp(target)
     read = lambda name: (folder / name).read_text().splitlines() if (folder / name).exists() else []
-    spent = [end - start for start, end in zip(begun, ends, strict=True)]
-    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent)
+    spent = {number: end - start for number, start, end in zip(chosen, begun, ends, strict=False)}
+    using = {chosen[int(number)] for number in read("using")}
+    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent, using)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from rehearsal.selection import asking
 from rehearsal.shortening import HELPERS, MEMORY, shorten
 
 LINES = "REHEARSAL_LINES"
@@ -61,6 +62,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().exec_module(module)
         if module.__name__ == "dlperf.environment":
             module.memory_bytes = lambda: MEMORY  # type: ignore[attr-defined]
+        elif module.__name__ == "dlperf.device":
+            module.try_all_gpus = asking(module.try_all_gpus)  # type: ignore[attr-defined]
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -1,7 +1,7 @@
 """The rule by which a rehearsal is shorter than an execution: every line still runs, but not as often.
 
 1. A parameter that says how often something is done, by its name, is at most `MOST` of that name: in every function
-   of ``dlperf``, whoever calls it, and as a keyword in every call.
+   of ``dlperf``, whoever calls it, and as a keyword in every call that gives a number or a variable.
 2. A loop over ``range(number)`` whose variable is ``_`` is run for its effect alone: `LOOPS` times at most.
 3. The machine says that it has little memory, from which sizes of arrays are chosen (`MEMORY`), and links are fast
    (`CONSTANTS`).
@@ -54,6 +54,10 @@ def at_most(value: Any, most: float) -> Any:
     return value
 
 
+def _limited(variable: str, parameter: str) -> ast.expr:
+    return ast.parse(f"_at_most({variable}, {MOST[parameter]!r})", mode="eval").body
+
+
 class Shorten(ast.NodeTransformer):
     """Rewrites a module or a cell by the rule; the names that it uses are `HELPERS`."""
 
@@ -64,18 +68,17 @@ class Shorten(ast.NodeTransformer):
         given = node.args
         names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs) if a.arg in MOST]
         documented = ast.get_docstring(node) is not None
-        node.body[documented:documented] = [self._limit(name, node.body[-1]) for name in names]
+        limits = [ast.Assign([ast.Name(name, ast.Store())], _limited(name, name)) for name in names]
+        node.body[documented:documented] = [ast.copy_location(limit, node.body[-1]) for limit in limits]
         return node
 
-    def _limit(self, name: str, near: ast.stmt) -> ast.stmt:
-        statement = ast.parse(f"{name} = _at_most({name}, {MOST[name]!r})").body[0]
-        for each in ast.walk(statement):
-            ast.copy_location(each, near)
-        return statement
-
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
-        if node.arg in MOST and isinstance(node.value, ast.Constant):
-            node.value.value = at_most(node.value.value, MOST[node.arg])
+        if node.arg in MOST:
+            match node.value:
+                case ast.Constant():
+                    node.value.value = at_most(node.value.value, MOST[node.arg])
+                case ast.Name(id=name):
+                    node.value = ast.copy_location(_limited(name, node.arg), node.value)
         return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:

@@ -1,8 +1,10 @@
-"""Run by IPython as a kernel starts: the cells are shortened as ``dlperf`` is."""
+"""Run by IPython as a kernel starts: the cells are shortened as ``dlperf`` is, and watched for what uses a GPU."""
 
 from IPython import get_ipython
+from rehearsal.selection import watch
 from rehearsal.shortening import HELPERS, Shorten
 
 shell = get_ipython()
 shell.ast_transformers.append(Shorten())
 shell.user_ns.update(HELPERS)
+watch(shell)

@@ -10,6 +10,7 @@ that a page starts are to have the same GPU:
 SIMULATED_CUDA_LIBRARY           the library, as `build` made it; without it nothing is simulated
 SIMULATED_CUDA_DEVICES           how many GPUs (1), SIMULATED_CUDA_MIB the memory of each in MiB (4096)
 SIMULATED_CUDA_RACES             a file to which each race is written, beside the error that it raises
+SIMULATED_CUDA_USED              a file to which each process that uses a GPU writes its number
 SIMULATED_CUDA_MOST_MFLOP        products with more are not computed: they only take time (0: all are)
 SIMULATED_CUDA_MOST_KILOELEMENTS the same for kernels on tensors with more elements (0: all are)
 """

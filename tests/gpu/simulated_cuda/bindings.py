@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -51,6 +52,9 @@ def _devices() -> dict[str, Any]:
     def init() -> None:
         import torch
 
+        if used := os.environ.get("SIMULATED_CUDA_USED"):
+            with open(used, "a", encoding="utf-8") as file:
+                file.write(f"{os.getpid()}\n")
         torch.cuda._get_device_properties = Properties
         torch.cuda.default_generators = tuple(torch.Generator(f"cuda:{i}") for i in range(lib.sim_count()))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,9 +61,22 @@ def test_blocks_are_counted_as_calls() -> None:
 
 @needs_compiler
 def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
-    seconds = compilation.first_calls_in_new_process(tmp_path, batch=2)
-    assert len(seconds) == 3
+    seconds = compilation.first_calls_in_new_process(tmp_path, batch=2, repeats=2)
+    assert {name: len(each) for name, each in seconds.items()} == {"first": 1, "further": 2, "again": 2}
     assert any(tmp_path.rglob("*.so"))
+
+
+def test_a_further_graph_differs_in_a_few_neurons_and_finds_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[int]] = []
+
+    def back_end(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+        made.append([each.shape[0] for each in inputs if each.ndim == 1])
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=back_end))
+    torch.compiler.reset()
+    compilation.first_calls(batch=2, repeats=3)
+    assert made == [[hidden, 128, 2] for hidden in (256, 257, 258, 259, 256, 256, 256)]
 
 
 @needs_compiler

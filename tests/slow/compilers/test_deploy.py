@@ -35,8 +35,12 @@ def test_a_package_computes_in_cpp_what_it_does_in_python(model: nn.Module, tmp_
 @needs_compiler
 def test_latencies_are_taken_in_turn(model: nn.Module, tmp_path: Path) -> None:
     x = torch.randn(3, 8)
-    sides = deploy.latencies(model, deploy.package(model, [x], tmp_path / "model.pt2"), x, rounds=2, samples=3)
-    assert {name: len(m.samples) for name, m in sides.items()} == {"model": 2, "package": 2, "C++": 2}
+    threads: list[int] = []
+    ways = {"model": lambda x: threads.append(torch.get_num_threads())}
+    sides = deploy.latencies(ways, deploy.package(model, [x], tmp_path / "model.pt2"), x, rounds=2, samples=3)
+    assert {name: len(m.samples) for name, m in sides.items()} == {"model": 2, "C++": 2}
+    assert sides["model"].turns == sides["C++"].turns
+    assert set(threads) == {1}
 
 
 @needs_compiler

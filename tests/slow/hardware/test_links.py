@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 
 import pytest
 
@@ -31,9 +32,18 @@ def test_iperf3_and_the_probe_find_the_same_link() -> None:
 
 
 @needs_iperf3
-def test_iperf3_within_the_machine() -> None:
-    assert reference_tools.iperf3(2**24) > 0
+def test_iperf3_within_the_machine_is_no_slower_than_its_whole_run() -> None:
+    start = time.perf_counter()
+    rate = reference_tools.iperf3(2**28)
+    assert 2**28 / rate <= time.perf_counter() - start
 
 
-def test_four_kibibytes_over_ten_gigabit() -> None:
-    assert links.over_ten_gigabit().unit == "s"
+def test_four_kibibytes_go_over_ten_gigabit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The probe's samples are part of the time that it took, and its link has that rate."""
+    made = []
+    monkeypatch.setattr(links.network, "Network", lambda *given: made.append(given) or Network(*given))
+    start = time.perf_counter()
+    m = links.over_ten_gigabit()
+    assert m.unit == "s"
+    assert sum(m.samples) * m.calls_per_sample <= time.perf_counter() - start
+    assert made == [(2, 10 * GIGABIT)]

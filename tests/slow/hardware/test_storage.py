@@ -10,6 +10,14 @@ import pytest
 from dlperf.hardware import disks, reference_tools, storage
 from dlperf.hardware.probe import Probe, Unknown
 
+POSSIBLE = {
+    storage.read_at_random: ("s", 1e-6, 1),
+    storage.write_at_random: ("s", 1e-6, 10),
+    storage.read_in_order: ("s", 1e-5, 10),
+    storage.read_many: ("1/s", 10, 1e8),
+}
+"""Units, and the least and the most that a disk may answer: the fastest ones answer in ten times the least."""
+
 
 def leftovers() -> set[Path]:
     return set(Path(disks.folder()).glob("dlperf-*"))
@@ -19,11 +27,14 @@ def leftovers() -> set[Path]:
 def test_probes_answer_or_refuse_and_leave_nothing(probe: Probe) -> None:
     before = leftovers()
     try:
-        assert probe().median > 0
+        found = probe()
     except Unknown as unknown:
         pytest.skip(str(unknown))
     finally:
         assert leftovers() <= before
+    unit, least, most = POSSIBLE[probe]
+    assert found.unit == unit
+    assert least < found.median < most
 
 
 def test_more_under_way_is_more_a_second_from_memory_too_or_not_much_less() -> None:

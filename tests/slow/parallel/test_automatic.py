@@ -1,9 +1,11 @@
-"""What `torch.compile` makes of two branches: the same bits, from calls in one order."""
+"""What `torch.compile` and XLA make of branches: the same bits; XLA is asked in a process of its own."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,13 @@ from torch._inductor.utils import fresh_cache
 
 from dlperf.environment import compiler
 from dlperf.parallel import automatic
-from dlperf.parallel.automatic import program
+from dlperf.parallel.automatic import program, xla
+from tests.parallel.test_automatic import expected
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
 
 
+@needs_compiler
 def test_compiled_branches_compute_the_same_one_after_the_other() -> None:
     seen = automatic.compiled(repeats=1)
     assert seen is not None
@@ -28,12 +32,14 @@ def test_compiled_branches_compute_the_same_one_after_the_other() -> None:
         assert sum("cpp_fused" in s.name for s in seen.trace) == 2 * program.STEPS
 
 
+@needs_compiler
 def test_the_generated_calls_sort_as_often_as_the_program() -> None:
     calls = automatic.generated()
     assert sum(".sort" in call for call in calls) == 2 * program.STEPS
     assert any(re.fullmatch(r"buf\d+ = buf\d+", call) for call in calls)
 
 
+@needs_compiler
 def test_a_compiler_that_cannot_compile_is_none(tmp_path: Path) -> None:
     broken = tmp_path / "c++"
     broken.write_text("#!/bin/sh\nexit 1\n")
@@ -43,3 +49,23 @@ def test_a_compiler_that_cannot_compile_is_none(tmp_path: Path) -> None:
         assert automatic.compiled(repeats=1) is None
         assert automatic.generated() == []
     torch.compiler.reset()
+
+
+@pytest.mark.skipif(find_spec("jax") is None, reason="needs JAX")
+@pytest.mark.parametrize("width", [2, 16])
+def test_xla_computes_the_same_and_its_trace_knows_the_branches(width: int) -> None:
+    seen = automatic.in_xla(width, repeats=1)
+    assert seen is not None
+    assert seen.digests == expected(width)
+    assert {s.branch for s in seen.trace} == set(range(width))
+    assert sum(s.name.startswith("sort") for s in seen.trace) >= width * program.STEPS
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('jaxlib is too old')", "numpy = profiler = None"])
+def test_without_a_jax_that_can_be_used_xla_is_not_run(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jax.py").write_text(fault)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(xla, "find_spec", lambda name: name)
+    assert automatic.in_xla() is None

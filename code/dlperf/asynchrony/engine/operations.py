@@ -75,15 +75,20 @@ class Operation:
             self.queue.put(self)
 
 
-def dependencies(reads: Sequence[Variable], writes: Sequence[Variable]) -> dict[Operation, str]:
-    """Returns what an operation has to follow that ``reads`` and ``writes`` these variables, and why.
+def dependencies(
+    reads: Sequence[Variable],
+    writes: Sequence[Variable],
+) -> dict[Operation, str]:
+    """Returns what an operation has to follow, and why.
 
-    RAW: it reads what another writes. WAR: it overwrites what another still reads. WAW: it overwrites
-    what another writes. Where two hold for one pair, the last of WAR, WAW and RAW is given.
+    It ``reads`` and ``writes`` these variables. RAW: it reads what another
+    writes. WAR: it overwrites what another still reads. WAW: it overwrites
+    what another writes. Where two hold for one pair, the last of WAR, WAW
+    and RAW is given.
     """
-    before = {reader: "WAR" for variable in writes for reader in variable.readers}
-    before |= {variable.writer: "WAW" for variable in writes if variable.writer}
-    before |= {variable.writer: "RAW" for variable in reads if variable.writer}
+    before = {reader: "WAR" for each in writes for reader in each.readers}
+    before |= {each.writer: "WAW" for each in writes if each.writer}
+    before |= {each.writer: "RAW" for each in reads if each.writer}
     return before
 
 

@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from time import perf_counter
@@ -66,23 +66,32 @@ class Scheduler(AbstractContextManager):
         self._threads: dict[str, threading.Thread] = {}
 
     def enqueue(
-        self, fn: Callable[[], Any], reads: Variables = (), writes: Variables = (), device: Device = "", name: str = ""
+        self,
+        fn: Callable[[], Any],
+        reads: Variables = (),
+        writes: Variables = (),
+        device: Device = "",
+        name: str = "",
     ) -> Operation:
-        """Returns at once the operation that will call ``fn`` on ``device``, by default the first.
+        """Returns at once the operation that will call ``fn``.
 
-        ``fn`` may touch what others write only as ``reads`` and ``writes`` say. Where an operation whose
-        result it reads fails, it is skipped and fails alike. ValueError for a device that the engine
-        does not have, RuntimeError once it is closed.
+        Without a ``device`` it is called on the first. ``fn`` may touch
+        what others write only as ``reads`` and ``writes`` say. Where an
+        operation whose result it reads fails, it is skipped and fails
+        alike. ValueError for a device that the engine does not have,
+        RuntimeError once it is closed.
         """
         device = str(device or self.devices[0])
         if device not in self._queues:
-            raise ValueError(f"this engine has no device {device}; it has {', '.join(self.devices)}")
-        op = Operation(self, self._queues[device], fn, name or getattr(fn, "__name__", type(fn).__name__), device)
+            known = ", ".join(self.devices)
+            raise ValueError(f"no device {device} here, only {known}")
+        name = name or getattr(fn, "__name__", type(fn).__name__)
+        op = Operation(self, self._queues[device], fn, name, device)
         with self._room:
             while len(self._pending) >= self.depth and not self._inside():
                 self._room.wait()
             if self._closed and not self._inside():
-                raise RuntimeError(f"cannot enqueue {op.name}: the engine is closed")
+                raise RuntimeError(f"cannot enqueue {name}: closed engine")
             if len(self._threads) < len(self._queues):
                 self._start()
             self._link(op, reads, writes)
@@ -133,7 +142,8 @@ class Scheduler(AbstractContextManager):
         self._finish(op)
 
     def _finish(self, op: Operation) -> None:
-        op.end, op.fn, op.sources = perf_counter(), None, []  # what it held is free before anyone hears of it
+        # what it held is free before anyone hears of it
+        op.end, op.fn, op.sources = perf_counter(), None, []
         with self._room:
             op.done = True
             for follower in op.followers:
@@ -201,7 +211,8 @@ class Scheduler(AbstractContextManager):
 
 def _work(queue: SimpleQueue, stream: Stream) -> None:
     """Runs what becomes ready on a device; on a GPU in a stream of its own, and until that is done."""
-    with torch.cuda.stream(None if isinstance(stream, Whole) else stream):  # None changes nothing
+    own = torch.cuda.stream(stream) if isinstance(stream, torch.cuda.Stream) else nullcontext()  # no CUDA, no question
+    with own:
         while op := queue.get():
             op.engine._run(op, stream)
             del op  # an idle thread keeps nothing alive

@@ -58,8 +58,9 @@ def compile(fn: Callable[..., Any], *example_args: Any, fused: bool = True) -> C
 
     Guarded are numbers among the arguments, and shape, dtype and device of tensors, arguments or at hand as weights
     are. What else ``fn`` takes from elsewhere stays what it was: the same number, the same tensor, with whatever
-    values. Raises `TraceError` for what cannot be traced, and `CompilerError` where fused loops are asked for and no
-    C++ compiler is found. The chapter *Compilers and interpreters* tells the story.
+    values, even where a global name or an attribute has since been bound to another. Raises `TraceError` for what
+    cannot be traced, and `CompilerError` where fused loops are asked for and no C++ compiler is found. The chapter
+    *Compilers and interpreters* tells the story.
     """
     compiled = Compiled(fn, fused)
     compiled.program(*example_args)

@@ -9,7 +9,7 @@ from dlperf.compilers.symbolic.graph import Graph, Node, evaluate, renamed
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """Returns the graph with each operation on literals done now, and its result in its place."""
+    """Returns the graph with each operation on literals done now."""
     known: dict[str, Any] = {}
     nodes = []
     for node in graph.nodes:
@@ -18,21 +18,27 @@ def fold_constants(graph: Graph) -> Graph:
             nodes.append(node)
         else:
             known[node.name] = evaluate(node, {})
-    return replace(graph, nodes=tuple(nodes), outputs=renamed(graph.outputs, known))
+    outputs = renamed(graph.outputs, known)
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
 def share_common_subexpressions(graph: Graph) -> Graph:
-    """Returns the graph with each operation on the same arguments done once; outputs stay tensors of their own."""
+    """Returns the graph with no operation done twice on the same arguments.
+
+    Outputs stay tensors of their own.
+    """
     first: dict[str, str] = {}
     same: dict[str, str] = {}
     nodes = []
     for node in graph.nodes:
         node = replace(node, args=renamed(node.args, same))
         known = first.setdefault(node.expression, node.name)
-        same[node.name] = node.name if node.name in graph.outputs else known
+        keep = node.name in graph.outputs
+        same[node.name] = node.name if keep else known
         if same[node.name] == node.name:
             nodes.append(node)
-    return replace(graph, nodes=tuple(nodes), outputs=renamed(graph.outputs, same))
+    outputs = renamed(graph.outputs, same)
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
 def remove_dead_code(graph: Graph) -> Graph:
@@ -47,14 +53,16 @@ def remove_dead_code(graph: Graph) -> Graph:
 
 
 def free_buffers(graph: Graph) -> Graph:
-    """Returns the graph with a ``del`` after the last use of each intermediate, so that its memory can serve again.
+    """Returns the graph with a ``del`` after the last use of each result.
 
     Inputs, constants and outputs are not ours to free.
     """
-    kept = {node.name for node in graph.inputs} | graph.constants.keys() | set(graph.outputs)
+    kept = {node.name for node in graph.inputs}
+    kept |= graph.constants.keys() | set(graph.outputs)
     nodes = []
     for node in reversed(graph.nodes):
-        if last := tuple(name for name in (*node.uses, node.name) if name not in kept):
+        names = *node.uses, node.name
+        if last := tuple(name for name in names if name not in kept):
             nodes.append(Node("", "del", last))
             kept.update(last)
         nodes.append(node)

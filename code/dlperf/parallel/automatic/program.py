@@ -70,7 +70,7 @@ def sort(x: torch.Tensor) -> torch.Tensor:
 
 
 def branch(x: torch.Tensor) -> torch.Tensor:
-    """Returns numbers scrambled and sorted, three times: a chain, in which nothing can run at once."""
+    """Returns numbers scrambled and sorted, three times: a chain."""
     for _ in range(STEPS):
         x = sort(scramble(x))
     return x

@@ -23,6 +23,8 @@ from dlperf.parallel.automatic.program import (
     scramble,
     sort,
 )
+from dlperf.spans import extent
+from dlperf.turns import middle
 
 Program = Callable[..., Any]
 
@@ -122,6 +124,6 @@ def in_engine(engine: Any, repeats: int = 15) -> Seen:
         begin = len(engine.history)
         results = waited(inputs)
         traces.append([op for op in list(engine.history)[begin:] if op.device in places])
-    ran = sorted(traces, key=lambda ops: max(op.end for op in ops) - min(op.start for op in ops))[2]  # the median
+    ran = middle(traces, lambda ops: extent([(op.start, op.end) for op in ops]))
     trace = [Span(op.name, op.device, places.index(op.device), op.start, op.end) for op in ran]
     return Seen(**measured, trace=trace, digests=[digest(result.asnumpy()) for result in results])

@@ -1,5 +1,10 @@
-"""The claim of the tiny chapter."""
+"""The claim of the tiny chapter, and what else its text follows."""
 
-from booktools.claims import Claim
+from booktools.claims import Bound, Claim, Outcome
 
 CLAIMS = (Claim("tiny.positive", ("tiny.sum",), lambda r: r["tiny.sum"].median > 0),)
+OUTCOMES = (
+    Outcome("tiny.large", ("tiny.size",), lambda r: r["tiny.size"] > 10),
+    Outcome("tiny.gpu", ("tiny.size",), lambda r: r["tiny.size"] > 10, needs=("cuda",)),
+    Bound("tiny.bound", ("tiny.size",), lambda r: r["tiny.size"] < 10),
+)

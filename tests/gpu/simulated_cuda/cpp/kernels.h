@@ -188,10 +188,6 @@ class Call {
     auto tensor = [&](size_t i) { return (*stack_)[begin_ + i].toTensor(); };
     if (name() == "aten::mm" || name() == "aten::bmm") return 2.0 * tensor(0).numel() * tensor(1).size(-1);
     if (name() == "aten::addmm" || name() == "aten::baddbmm") return 2.0 * tensor(1).numel() * tensor(2).size(-1);
-    if (name() == "aten::convolution" || name() == "aten::convolution_backward") {
-      const size_t first = name() == "aten::convolution" ? 0 : 1;
-      return 2.0 * tensor(first).numel() * tensor(first + 1).numel() / tensor(first).size(1);
-    }
     return 0;
   }
 
@@ -243,7 +239,8 @@ class Call {
       else shapes.push_back(value);
     }
     try {
-      op_.callBoxed(&shapes);
+      if (name() == "aten::_slow_conv2d_forward") shapes = {convolved()};
+      else op_.callBoxed(&shapes);
     } catch (const c10::Error&) {
       return false;
     }
@@ -260,6 +257,15 @@ class Call {
       results.emplace_back(out);
     }
     return true;
+  }
+
+  // PyTorch has no shape function for the convolution that a GPU without cuDNN is given.
+  at::Tensor convolved() const {
+    auto argument = [&](size_t i) { return (*stack_)[begin_ + i]; };
+    const auto x = argument(0).toTensor(), w = argument(1).toTensor();
+    const auto kernel = argument(2).toIntVector(), stride = argument(4).toIntVector(), pad = argument(5).toIntVector();
+    auto side = [&](size_t i) { return (x.size(2 + i) + 2 * pad[i] - kernel[i]) / stride[i] + 1; };
+    return at::empty({x.size(0), w.size(0), side(0), side(1)}, x.options().device(at::kMeta));
   }
 
   const c10::OperatorHandle op_;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -13,7 +15,11 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_one_by_one_the_slower_side_rules() -> None:
     assert cuda_graphs.Launches(5e-6, 2e-6).one_by_one(100) == pytest.approx(5e-4)
     assert cuda_graphs.Launches(2e-6, 5e-6).one_by_one(100) == pytest.approx(5e-4)
-    assert cuda_graphs.Launches(5e-6, 2e-6).as_graph(100) == pytest.approx(2.05e-4)
+
+
+def test_as_a_graph_all_kernels_run_behind_one_launch_of_its_own_price() -> None:
+    assert cuda_graphs.Launches(5e-6, 2e-6).as_graph(100, launch=3e-5) == pytest.approx(2e-4)
+    assert cuda_graphs.Launches(5e-6, 2e-6).as_graph(10, launch=3e-5) == pytest.approx(3e-5)
 
 
 def test_the_loop_multiplies_in_place() -> None:
@@ -34,7 +40,17 @@ def test_a_replay_computes_with_what_is_in_memory_now() -> None:
 
 
 @needs_gpu
-def test_both_costs_are_positive() -> None:
-    costs = cuda_graphs.behind_a_gate(cuda_graphs.tiny_kernels(50, "cuda"), 50, torch.device("cuda"))
-    assert costs.launch > 0
-    assert costs.run > 0
+def test_behind_a_gate_each_side_is_timed_alone() -> None:
+    """What the CPU does, what the GPU does, and in neither the time for which the gate is shut."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def kernel() -> None:
+        begin.record()
+        torch.cuda._sleep(100_000_000)
+        end.record()
+
+    kernel()
+    costs = cuda_graphs.behind_a_gate(lambda: (time.sleep(0.02), kernel()), 1, torch.device("cuda"), 2_000_000_000)
+    taken = begin.elapsed_time(end) / 1e3
+    assert 0.02 <= costs.launch < 10 * taken  # the gate is shut for twenty times as long as the kernel takes
+    assert costs.run == pytest.approx(taken, rel=0.5)

@@ -1,0 +1,61 @@
+"""Whether a claim can tell itself from its rival, on a machine's records.
+
+A claim says something only if what it excludes would have failed it. So on every machine that was
+recorded two things are asked. If the rival were true, would the claim fail? And would both answers
+be the same if any one of the measurements had come out half an interquartile range higher or lower?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from booktools.claims import NOT_RUN, Claim, Records, look
+from booktools.records import Machine
+from dlperf.measurement import Measurement
+
+
+def objections(claim: Claim, machine: Machine) -> list[str]:
+    """Returns why a machine's records do not tell the claim from its rival, as messages; none where it was not run."""
+    if look(claim, machine).outcome == NOT_RUN:
+        return []
+    if claim.rival is None:
+        return [f"{claim.id} names no rival: what else could be true, which measurements would have to exclude?"]
+    records = {key: machine.records[key]["value"] for key in claim.keys}
+    excluded = {**records, **placed(records, claim.rival.records(records))}
+    found = []
+    if machine.name not in claim.fails_on:
+        found = [f"the claim fails where {what}" for what, moved in variants(records) if not claim.holds(moved)]
+    found += [
+        f"its rival ({claim.rival.says}) passes it where {what}"
+        for what, moved in variants(excluded)
+        if claim.holds(moved)
+    ]
+    return [f"{claim.id}@{machine.name}: {what}" for what in found]
+
+
+def placed(records: Records, medians: Mapping[str, float]) -> dict[str, Any]:
+    """Returns the records that have other medians, each with the spread that it has, in proportion.
+
+    KeyError for a key that the claim does not read.
+    """
+    return {key: _with_median(records[key], median) for key, median in medians.items()}
+
+
+def variants(records: Records) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the records as they are, and with each measurement half an interquartile range higher and lower."""
+    yield "all is as it was measured", dict(records)
+    for key, value in records.items():
+        if isinstance(value, Measurement):
+            for words, by in (("higher", value.iqr / 2), ("lower", -value.iqr / 2)):
+                moved = replace(value, samples=tuple(x + by for x in value.samples))
+                yield f"{key} ({value.summary()}) is half its interquartile range {words}", {**records, key: moved}
+
+
+def _with_median(value: Any, median: float) -> Any:
+    if not isinstance(value, Measurement):
+        return median
+    if not value.median:
+        return replace(value, samples=tuple(x + median for x in value.samples))
+    return value * (median / value.median)

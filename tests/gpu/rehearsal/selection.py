@@ -1,0 +1,139 @@
+"""Which cells of a page use a GPU, and which others they need: a rehearsal on more GPUs leaves out the rest.
+
+A cell *uses* a GPU if something runs on one or is waited for, in whichever process; if it asks how many there are; or
+if it reaches a line of ``dlperf`` for a GPU that no cell before it reached. All others do the same with one GPU and
+with two. It needs the cells before it that bind a name which it reads, or change the object of that name.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from symtable import SymbolTable, symtable
+from typing import Any
+
+ASKED = "REHEARSAL_ASKED"
+"""The environment's name for a file that grows when a process asks how many GPUs there are."""
+
+USING = "REHEARSAL_USING"
+"""Its name for the file to which the numbers of the cells that use a GPU are written, counted from 0."""
+
+GROWING = (ASKED, "REHEARSAL_REACHED", "SIMULATED_CUDA_USED")
+"""Its names for files that grow when some process uses a GPU."""
+
+
+def asking(fn: Callable[[], Any]) -> Callable[[], Any]:
+    """Returns ``fn``, which returns all GPUs, noting that it was called; not where the environment names them."""
+
+    def noted() -> Any:
+        if sys._getframe(1).f_globals.get("__name__") != "dlperf.environment":
+            _append(ASKED, "asked")
+        return fn()
+
+    return noted
+
+
+def watch(shell: Any) -> None:
+    """Makes a kernel note which of its cells use a GPU."""
+    import simulated_cuda
+
+    def seen() -> tuple[int, ...]:
+        files = [Path(os.environ[name]) for name in GROWING]
+        return sum(simulated_cuda.counts().values()), *(file.stat().st_size for file in files if file.exists())
+
+    number, before = -1, seen()
+
+    def begin(_: Any) -> None:
+        nonlocal number, before
+        number, before = number + 1, seen()
+
+    def end(_: Any) -> None:
+        if seen() != before:
+            _append(USING, str(number))
+
+    shell.events.register("pre_run_cell", begin)
+    shell.events.register("post_run_cell", end)
+
+
+def _append(variable: str, line: str) -> None:
+    with open(os.environ[variable], "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def needed(cells: list[str], used: set[int]) -> set[int]:
+    """Returns the numbers of the cells ``used`` and of those that they need, directly or through others."""
+    parsed = [ast.parse(cell) for cell in cells]
+    own = {name for cell in parsed for name in _own_modules(cell)}
+    kept, wanted = set(used), set[str]()
+    for number in reversed(range(len(cells))):
+        if number in kept or (_bound(parsed[number]) | (_changed(parsed[number]) - own)) & wanted:
+            kept.add(number)
+            wanted |= _read(parsed[number])
+    return kept
+
+
+def _own_modules(cell: ast.Module) -> Iterator[str]:
+    """Yields what a cell imports from ``dlperf``, whose modules keep no settings."""
+    for node in ast.walk(cell):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "dlperf":
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _table(node: ast.AST) -> SymbolTable:
+    return symtable(ast.unparse(node), "<cell>", "exec")
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """Returns the names that statements bind or import."""
+    return {s.get_name() for s in _table(node).get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+
+
+def _changed(cell: ast.Module) -> set[str]:
+    """Returns the names of objects of which a cell sets a part, or calls a method for its effect."""
+    found = set()
+    for node in ast.walk(cell):
+        match node:
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                found.add(_root(node))
+            case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+                found.add(_root(method))
+    return found
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _read(cell: ast.Module) -> set[str]:
+    """Returns the names that a cell reads and has not surely bound before."""
+    found, bound = set[str](), set[str]()
+    for statement in cell.body:
+        found |= set(_loaded(_table(statement))) - _targets(statement) - bound
+        if isinstance(statement, ast.AugAssign):
+            found.add(_root(statement.target))
+        elif not isinstance(statement, ast.For | ast.While | ast.If | ast.With | ast.Try):
+            bound |= _bound(statement)
+    return found
+
+
+def _loaded(table: SymbolTable) -> Iterator[str]:
+    """Yields the names that a statement looks up outside itself, those in its functions included."""
+    at_top = table.get_type() == "module"
+    yield from (s.get_name() for s in table.get_symbols() if s.is_referenced() and (at_top or s.is_global()))
+    for inner in table.get_children():
+        yield from _loaded(inner)
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    """Returns the names that loops, comprehensions and contexts in a statement bind before they read them."""
+    nodes = [
+        node.target if isinstance(node, ast.For | ast.comprehension) else node.optional_vars
+        for node in ast.walk(statement)
+        if isinstance(node, ast.For | ast.comprehension | ast.withitem)
+    ]
+    return {name.id for node in nodes if node for name in ast.walk(node) if isinstance(name, ast.Name)}
