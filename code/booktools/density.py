@@ -15,7 +15,7 @@ from booktools.book import Book
 from booktools.kept import digest, kept
 from booktools.numbers import numbers_met
 from booktools.outcomes import PHRASE, parts_of
-from booktools.page import Page, page_at
+from booktools.page import Page, every_page
 
 MOST = 4
 REMEDY = f"a paragraph has at most {MOST}: leave the others to a table or a figure, or put `% numbers: why` before it"
@@ -26,10 +26,8 @@ READ = frozenset({"paragraph", "item paragraph", "option", "glossary definition"
 def problems(book: Book) -> list[str]:
     """Returns each paragraph with too many numbers, and each idle excuse."""
     found = []
-    for language in book.languages:
-        for name in book.pages:
-            page = page_at(book, book.page(language.code, name))
-            found += kept(book.kept, f"density-{page.name}", digest(page.text), partial(_problems, book, page))
+    for _, page in every_page(book):
+        found += kept(book.kept, f"density-{page.name}", digest(page.text), partial(_problems, book, page))
     return found
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from booktools.blocks import CODE, MATH, ROLE, Block
 from booktools.book import Book
 from booktools.kept import digest, kept
-from booktools.page import Page, page_at
+from booktools.page import Page, every_page
 
 REMEDY = "makes the reader choose; say what happened on the machine shown, as text by outcome"
 
@@ -44,10 +44,8 @@ CHINESE = (
 def problems(book: Book) -> list[str]:
     """Returns each sentence that makes the reader choose, as messages."""
     found = []
-    for language in book.languages:
-        for name in book.pages:
-            page = page_at(book, book.page(language.code, name))
-            found += kept(book.kept, f"hedges-{page.name}", digest(page.text), partial(_problems, book, page))
+    for _, page in every_page(book):
+        found += kept(book.kept, f"hedges-{page.name}", digest(page.text), partial(_problems, book, page))
     return found
 
 

@@ -9,7 +9,7 @@ from booktools.blocks import CODE, ROLE, Block
 from booktools.book import Book
 from booktools.kept import digest, kept
 from booktools.numbers import naked_numbers
-from booktools.page import Page, page_at
+from booktools.page import Page, every_page
 
 REMEDY = "; glue it from a measurement, cite its source, or mark it {given} if it was chosen"
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff]"
@@ -34,13 +34,9 @@ CHINESE = (
 def problems(book: Book) -> list[str]:
     """Returns every naked number, and what is wrong with the typography of Chinese, as messages."""
     found = []
-    for language in book.languages:
-        for name in book.pages:
-            path = book.page(language.code, name)
-            if path.is_file():  # A missing page is parity's to report.
-                page = page_at(book, path)
-                chinese = language.code == "zh"
-                found += kept(book.kept, f"lint-{page.name}", digest(page.text), partial(_problems, page, chinese))
+    for language, page in every_page(book):
+        chinese = language.code == "zh"
+        found += kept(book.kept, f"lint-{page.name}", digest(page.text), partial(_problems, page, chinese))
     return [f"chapters/{problem}" for problem in found]
 
 

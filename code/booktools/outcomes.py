@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from booktools.blocks import Block
 from booktools.book import Book
 from booktools.claims import FAILED, HELD, NOT_RUN, Bound, Claim, Outcome, all_outcomes
-from booktools.page import page_at
+from booktools.page import every_page
 
 PHRASE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\{outcome=([\w.-]+)\}")
 PARTS = (HELD, FAILED, NOT_RUN)
@@ -67,12 +67,9 @@ def problems(book: Book) -> list[str]:
     """Returns what is wrong with text by outcome, as messages with file and line that say what would be right."""
     known = all_outcomes(book)
     found = []
-    for language in book.languages:
-        for name in book.pages:
-            page = page_at(book, book.page(language.code, name))
-            where = book.relative(page.path)
-            wrong = [*problems_of(page.blocks, known), *unspoken(name, page.blocks, known)]
-            found += [f"{where}:{line}: {why}" for line, why in wrong]
+    for _, page in every_page(book):
+        wrong = [*problems_of(page.blocks, known), *unspoken(page.path.stem, page.blocks, known)]
+        found += [f"{book.relative(page.path)}:{line}: {why}" for line, why in wrong]
     return found
 
 

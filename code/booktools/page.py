@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from booktools.blocks import Block, blocks, syntax
-from booktools.book import Book, BookError
+from booktools.book import Book, BookError, Language
 from booktools.kept import digest, kept
 
 if TYPE_CHECKING:  # What is kept of a page needs neither to be loaded.
@@ -134,6 +134,13 @@ def _plain(value: Any) -> Any:
 def source(book: Book, page: str) -> Page:
     """Returns a page in the first language, whose cells are those of all."""
     return page_at(book, book.page(book.languages[0].code, page))
+
+
+def every_page(book: Book) -> Iterator[tuple[Language, Page]]:
+    """Yields each page of each language, with its language; BookError if one that `_toc.yml` lists does not exist."""
+    for language in book.languages:
+        for name in book.pages:
+            yield language, page_at(book, book.page(language.code, name))
 
 
 def pages_with_cells(book: Book) -> list[str]:

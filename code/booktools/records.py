@@ -121,5 +121,19 @@ def this_machine(book: Book) -> Machine:
 
 
 def all_machines(book: Book, edition: str = HERE) -> list[Machine]:
-    """Returns the recorded machines, led by the one that builds unless the edition is a record's."""
-    return ([this_machine(book)] if edition == HERE else []) + recorded_machines(book)
+    """Returns the recorded machines, led by the one that builds unless the edition is a record's.
+
+    A record of this very build is left out, since it would say everything twice.
+    """
+    recorded = recorded_machines(book)
+    if edition != HERE:
+        return recorded
+    here = this_machine(book)
+    return [here, *(machine for machine in recorded if not _is_of(here, machine))]
+
+
+def _is_of(here: Machine, machine: Machine) -> bool:
+    """Returns whether a record consists of executions of the machine that builds, and of all of them."""
+    return bool(here.executions) and {page: done.reading.digest for page, done in here.executions.items()} == {
+        page: done.reading.digest for page, done in machine.executions.items()
+    }

@@ -8,7 +8,7 @@ from booktools.book import Book
 from booktools.catalogue import COLUMNS, columns
 from booktools.density import MOST, counts
 from booktools.folding import book_keeping
-from booktools.page import Page, page_at
+from booktools.page import Page, every_page
 from booktools.width import visible
 
 HEADS = ("page", "cells shown", "recording", "lines shown", "recording", f"> {COLUMNS}", "widest", "blocks too wide",
@@ -18,11 +18,9 @@ HEADS = ("page", "cells shown", "recording", "lines shown", "recording", f"> {CO
 def tally(book: Book) -> str:
     """Returns a table of all pages with code: what they show, and how much of it has to change."""
     rows: list[tuple[str, ...]] = [HEADS]
-    for language in book.languages:
-        for name in book.pages:
-            page = page_at(book, book.page(language.code, name))
-            if page.cells:
-                rows.append((page.name, *map(str, _row(book, page))))
+    for _, page in every_page(book):
+        if page.cells:
+            rows.append((page.name, *map(str, _row(book, page))))
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     return "\n".join("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
 

@@ -17,7 +17,7 @@ from booktools.book import Book, BookError
 from booktools.catalogue import COLUMNS, Catalogue, columns
 from booktools.edition import labels_of
 from booktools.kept import digest, digest_of_files, kept
-from booktools.page import Page, page_at
+from booktools.page import Page, every_page
 
 REMEDY = f"visible code has at most {COLUMNS} columns, since more would scroll: break the line"
 
@@ -35,15 +35,11 @@ class Code:
 def problems(book: Book) -> list[str]:
     """Returns each line of visible code that is too wide."""
     found: dict[str, None] = {}
-    for language in book.languages:
+    for language, page in every_page(book):
         labels = labels_of(book, language).path
-        for name in book.pages:
-            page = page_at(book, book.page(language.code, name))
-            files = [included(page, block)[0] for block in page.blocks if block.kind == "{literalinclude}"]
-            made_of = digest(page.text, digest_of_files(book.root, [*files, *([labels] if labels else [])]))
-            found |= dict.fromkeys(
-                kept(book.kept, f"width-{page.name}", made_of, partial(_problems, book, page, labels))
-            )
+        files = [included(page, block)[0] for block in page.blocks if block.kind == "{literalinclude}"]
+        made_of = digest(page.text, digest_of_files(book.root, [*files, *([labels] if labels else [])]))
+        found |= dict.fromkeys(kept(book.kept, f"width-{page.name}", made_of, partial(_problems, book, page, labels)))
     return list(found)
 
 

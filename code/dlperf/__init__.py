@@ -17,6 +17,7 @@ Every chapter uses the spine:
 ``palette``      their colours
 ``native``       C++ from Python
 ``workers``      crews of processes, pinned to a core each
+``models``       ResNet-18 and a small GPT, and their training step
 ``network``      hosts in network namespaces, joined by links of a known rate
 
 and imports what it teaches from a package of its own, or from those of chapters before it:

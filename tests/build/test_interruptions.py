@@ -163,9 +163,15 @@ def test_ctrl_c_while_a_cell_runs_is_one_line_and_leaves_no_kernel(tiny: Book) -
     assert not alive
 
 
-def test_ctrl_c_while_a_language_is_built_is_one_line_and_leaves_no_process(tiny: Book) -> None:
+def empty(tiny: Book) -> None:
+    """Leaves the book one page in each language, with nothing to execute and nothing to claim."""
     tiny.page("en", "tiny").write_text("(tiny)=\n# A page without cells\n", encoding="utf-8")
     tiny.page("zh", "tiny").write_text("(tiny)=\n# 没有代码的一页\n", encoding="utf-8")
+    (tiny.chapters / "claims" / "tiny.py").write_text("CLAIMS = ()\n")
+
+
+def test_ctrl_c_while_a_language_is_built_is_one_line_and_leaves_no_process(tiny: Book) -> None:
+    empty(tiny)
     process = start(tiny)
     builder = psutil.Process(process.pid)
     deadline = time.monotonic() + 120
@@ -194,9 +200,7 @@ def test_no_room_is_seen_through_other_errors() -> None:
 
 def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
     """No page has cells, so nothing is executed; MathJax alone is larger than what there is."""
-    for language in ("en", "zh"):
-        tiny.page(language, "tiny").write_text("(tiny)=\n# A page without cells\n", encoding="utf-8")
-    (tiny.chapters / "claims" / "tiny.py").write_text("CLAIMS = ()\n")
+    empty(tiny)
     script = (
         "import sys; from booktools import room; room.FIXED = room.PER_BYTE = 0\n"
         "from booktools.book import Book; from booktools.build import build; sys.exit(build(Book.find(), quiet=True))"

@@ -26,26 +26,18 @@ sys.meta_path.insert(0, Refuse())
     return done.stdout.strip()
 
 
-def test_without_pyroute2_the_probe_names_it_and_not_the_system() -> None:
-    code = """
-from dlperf.hardware import Unknown, links
+@pytest.mark.parametrize(
+    ("package", "probe"), [("pyroute2", "links.over_ten_gigabit"), ("cramjam", "compression.snappy")]
+)
+def test_a_probe_names_the_package_that_it_lacks_and_not_the_system(package: str, probe: str) -> None:
+    code = f"""
+from dlperf.hardware import Unknown, {probe.partition(".")[0]}
 try:
-    links.over_ten_gigabit()
+    {probe}()
 except Unknown as why:
     print(why)
 """
-    assert python(code, "pyroute2") == lacking("pyroute2")
-
-
-def test_without_cramjam_the_probe_names_it() -> None:
-    code = """
-from dlperf.hardware import Unknown, compression
-try:
-    compression.snappy()
-except Unknown as why:
-    print(why)
-"""
-    assert python(code, "cramjam") == lacking("cramjam")
+    assert python(code, package) == lacking(package)
 
 
 @pytest.mark.parametrize("package", ["numba", "psutil", "tqdm"])

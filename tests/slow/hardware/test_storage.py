@@ -13,6 +13,7 @@ from dlperf.hardware.probe import Probe, Unknown
 POSSIBLE = {
     storage.read_at_random: ("s", 1e-6, 1),
     storage.write_at_random: ("s", 1e-6, 10),
+    storage.write_and_keep: ("s", 1e-6, 10),
     storage.read_in_order: ("s", 1e-5, 10),
     storage.read_many: ("1/s", 10, 1e8),
 }
