@@ -4,4 +4,5 @@
 ``gpt``        a small GPT, which learns to continue text
 ``text``       what it reads: the book's own prose, by characters
 ``training``   one step of either, in float32 or bfloat16
+``cost``       what a step asks of a machine, operator by operator
 """
