@@ -12,10 +12,9 @@ from functools import partial
 
 from booktools.blocks import Block
 from booktools.book import Book
-from booktools.kept import digest, kept
 from booktools.numbers import numbers_met
 from booktools.outcomes import PHRASE, parts_of
-from booktools.page import Page, every_page
+from booktools.page import Page, found_on_pages
 
 MOST = 4
 REMEDY = f"a paragraph has at most {MOST}: leave the others to a table or a figure, or put `% numbers: why` before it"
@@ -25,10 +24,7 @@ READ = frozenset({"paragraph", "item paragraph", "option", "glossary definition"
 
 def problems(book: Book) -> list[str]:
     """Returns each paragraph with too many numbers, and each idle excuse."""
-    found = []
-    for _, page in every_page(book):
-        found += kept(book.kept, f"density-{page.name}", digest(page.text), partial(_problems, book, page))
-    return found
+    return found_on_pages(book, "density", partial(_problems, book))
 
 
 def _problems(book: Book, page: Page) -> list[str]:

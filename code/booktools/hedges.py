@@ -10,8 +10,7 @@ from functools import partial
 
 from booktools.blocks import CODE, MATH, ROLE, Block
 from booktools.book import Book
-from booktools.kept import digest, kept
-from booktools.page import Page, every_page
+from booktools.page import Page, found_on_pages
 
 REMEDY = "makes the reader choose; say what happened on the machine shown, as text by outcome"
 
@@ -43,10 +42,7 @@ CHINESE = (
 
 def problems(book: Book) -> list[str]:
     """Returns each sentence that makes the reader choose, as messages."""
-    found = []
-    for _, page in every_page(book):
-        found += kept(book.kept, f"hedges-{page.name}", digest(page.text), partial(_problems, book, page))
-    return found
+    return found_on_pages(book, "hedges", partial(_problems, book))
 
 
 def _problems(book: Book, page: Page) -> list[str]:

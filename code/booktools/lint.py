@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from booktools.blocks import CODE, ROLE, Block
 from booktools.book import Book
-from booktools.kept import digest, kept
 from booktools.numbers import naked_numbers
-from booktools.page import Page, every_page
+from booktools.page import Page, found_on_pages
 
 REMEDY = "; glue it from a measurement, cite its source, or mark it {given} if it was chosen"
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff]"
@@ -33,19 +31,15 @@ CHINESE = (
 
 def problems(book: Book) -> list[str]:
     """Returns every naked number, and what is wrong with the typography of Chinese, as messages."""
-    found = []
-    for language, page in every_page(book):
-        chinese = language.code == "zh"
-        found += kept(book.kept, f"lint-{page.name}", digest(page.text), partial(_problems, page, chinese))
-    return [f"chapters/{problem}" for problem in found]
+    return [f"chapters/{problem}" for problem in found_on_pages(book, "lint", _problems)]
 
 
-def _problems(page: Page, chinese: bool) -> list[str]:
+def _problems(page: Page) -> list[str]:
     found = []
     for block in page.blocks:
         where = f"{page.name}.md:{block.line}"
         found += [f"{where}: naked number {text!r}{REMEDY}\n    {_short(block)}" for text in naked_numbers(block)]
-        if chinese:
+        if page.path.parent.name == "zh":
             found += [f"{where}: {text!r}: {why}" for text, why in chinese_problems(block)]
     return found
 

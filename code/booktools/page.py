@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,14 @@ def every_page(book: Book) -> Iterator[tuple[Language, Page]]:
     for language in book.languages:
         for name in book.pages:
             yield language, page_at(book, book.page(language.code, name))
+
+
+def found_on_pages(book: Book, name: str, look: Callable[[Page], list[str]]) -> list[str]:
+    """Returns what ``look`` finds in each page's text, kept under ``name`` for as long as the text stays the same."""
+    found = []
+    for _, page in every_page(book):
+        found += kept(book.kept, f"{name}-{page.name}", digest(page.text), partial(look, page))
+    return found
 
 
 def pages_with_cells(book: Book) -> list[str]:
