@@ -60,7 +60,7 @@ CLAIMS = (
     Claim(
         id="async.lock",
         keys=("async.lock-factor",),
-        holds=lambda r: r["async.lock-factor"].median > 1.3,
+        holds=lambda r: r["async.lock-factor"].median > 1.25,
         rival=Rival("whatever else is awake slows a call down alike", lambda r: {"async.lock-factor": 1}),
         needs=("cores>=2",),
     ),
