@@ -59,9 +59,17 @@ CLAIMS = (
     ),
     Claim(
         id="async.lock",
-        keys=("async.empty-fit",),
-        holds=lambda r: r["async.empty-fit"].median < 0.8,
-        rival=Rival("the two sides overlap, as they do with long operations", lambda r: {"async.empty-fit": 1}),
+        keys=("async.lock-factor",),
+        holds=lambda r: r["async.lock-factor"].median > 1.25,
+        rival=Rival("whatever else is awake slows a call down alike", lambda r: {"async.lock-factor": 1}),
+        needs=("cores>=2",),
+    ),
+    Claim(
+        id="async.sleep",
+        keys=("async.sleep-factor",),
+        holds=lambda r: r["async.sleep-factor"].median > 1.5,
+        rival=Rival("a thread is woken as soon, however long it has slept", lambda r: {"async.sleep-factor": 1}),
+        needs=("cores>=2",),
     ),
     Claim(
         id="async.depth-memory",
@@ -110,27 +118,20 @@ CLAIMS = (
 )
 
 OUTCOMES = (
-    Outcome(
-        id="async.waking",
-        keys=("async.slow-front-awake", "async.slow-front-asleep"),
-        holds=lambda r: r["async.slow-front-asleep"].median > 1.25 * r["async.slow-front-awake"].median,
-    ),
     Bound(
         id="async.two-devices-bound",
         keys=("async.branches-speedup",),
         holds=lambda r: r["async.branches-speedup"].quartiles[0] <= 2,
     ),
     Outcome(
-        id="async.woken",
-        keys=("async.slow-front-woken-fit", "async.slow-front-asynchronous-fit"),
-        holds=lambda r: (
-            abs(r["async.slow-front-woken-fit"].median - 1) < abs(r["async.slow-front-asynchronous-fit"].median - 1)
-        ),
-    ),
-    Outcome(
         id="async.sum",
         keys=("async.empty-fit", "async.empty-serial-fit"),
         holds=lambda r: abs(r["async.empty-serial-fit"].median - 1) < abs(r["async.empty-fit"].median - 1),
+    ),
+    Outcome(
+        id="async.medium",
+        keys=("async.medium-excess",),
+        holds=lambda r: r["async.medium-excess"].median > 1.1,
     ),
     Outcome(
         id="async.deeper",
@@ -141,5 +142,16 @@ OUTCOMES = (
         id="async.unpacked",
         keys=("async.unpack-worker-fit",),
         holds=lambda r: r["async.unpack-worker-fit"].median > 0.85,
+    ),
+    Outcome(
+        id="async.reused",
+        keys=("async.reused",),
+        holds=lambda r: r["async.reused"] == 1,
+        needs=("cuda",),
+    ),
+    Outcome(
+        id="async.side-by-side",
+        keys=("async.drawing-beside", "async.working-beside"),
+        holds=lambda r: max(r["async.drawing-beside"].median, r["async.working-beside"].median) < 1.2,
     ),
 )

@@ -32,7 +32,6 @@ from dlperf.asynchrony.engine import (
     draw_graph,
     draw_memory,
     draw_timeline,
-    enqueue_cost,
 )
 from dlperf.asynchrony.engine.operations import FRONT_END
 from dlperf.plot import figure
@@ -258,12 +257,6 @@ def test_memory_is_drawn_and_so_is_an_empty_record(branches: Engine) -> None:
     assert axes.get_title() == "memory"
     draw_graph([]).canvas.draw()
     draw_timeline([]).canvas.draw()
-
-
-def test_the_cost_of_enqueueing_is_measured_in_pairs() -> None:
-    cost = enqueue_cost(repeats=3, operations=50)
-    assert {name: len(m.samples) for name, m in cost.items()} == {"engine": 3, "executor": 3}
-    assert {m.unit for m in cost.values()} == {"s"}
 
 
 # Waiting.

@@ -24,19 +24,6 @@ Program = Callable[[], tuple[float, float]]
 """Runs once and returns two times in seconds: until its calls returned, and until it had waited for them."""
 
 
-PUBLISHED = {
-    "product, sum, print": 2.1746,
-    "product, wait_to_read": 1.6327,
-    "two products, waitall": 3.2405,
-    "product, asnumpy": 1.5788,
-    "product, norm, item": 1.7495,
-}
-"""Seconds until the end of `blockers` for 4000 rows, in MXNet on a CPU.
-
-Source: Zhang et al., Dive into Deep Learning, MXNet edition, section *Asynchronous Computing*.
-"""
-
-
 def clocked(calls: Callable[[], Any], wait: Callable[[Any], Any]) -> Program:
     """Returns the program that makes ``calls`` and then passes what they return to ``wait``."""
 
@@ -51,7 +38,10 @@ def clocked(calls: Callable[[], Any], wait: Callable[[Any], Any]) -> Program:
 
 
 def blockers(engine: Any, n: int) -> dict[str, Program]:
-    """Returns products of an ``(n, n)`` matrix that end in each way of waiting that an engine has."""
+    """Returns products of an ``(n, n)`` matrix that end in each way of waiting that an engine has.
+
+    Source: Zhang et al., Dive into Deep Learning, MXNet edition, section *Asynchronous Computing*.
+    """
     x = engine.array(torch.rand(n, n))
     return {
         "product, sum, print": clocked(lambda: (x @ x).sum(), repr),

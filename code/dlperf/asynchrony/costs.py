@@ -10,9 +10,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -87,20 +86,6 @@ class Loop:
             self.engine.wait_to_read(x)
         return perf_counter() - start
 
-    def waking(self, n: int) -> tuple[float, float]:
-        """Returns medians of ``n`` calls, in seconds, to enqueue: while a gate holds up the back end; while it sleeps.
-
-        Before each the front end computes its part, off the clock, so that the back end has time to fall asleep.
-        """
-        own, hand_over, x = self.sides()
-        gate = threading.Event()
-        self.engine.enqueue(gate.wait, device=self.device)
-        awake = median((own(), clock(hand_over))[1] for _ in range(n))
-        gate.set()
-        asleep = median((self.engine.wait_to_read(x), own(), clock(hand_over))[2] for _ in range(n))
-        self.engine.waitall()
-        return awake, asleep
-
     def asynchronous(self, n: int) -> float:
         """Returns the seconds of ``n`` iterations with one wait at the end."""
         call, _ = self.calls()
@@ -147,49 +132,29 @@ def medians(measured: dict[str, Measurement]) -> Costs:
     return Costs(*(measured[k].median for k in ("enqueue", "execute", "hear")))
 
 
-def swept(loop: Loop, n: int = 10_000, repeats: int = 7) -> tuple[Measurement, Measurement]:
-    """Returns the seconds per call to enqueue ``n`` with Python's garbage collector and without it, in turn."""
-    on = gc.isenabled()
-
-    def side(switch: Call) -> float:
-        gc.collect()
-        switch()
-        return loop.behind_a_gate(n)[0]
-
-    taken = interleave({"with": partial(side, gc.enable), "without": partial(side, gc.disable)}, repeats, warm_up=0)
-    (gc.enable if on else gc.disable)()
-    env = environment()
-    collected, left = (times.measurement(float, "s", "enqueue", n, env) for times in taken.values())
-    return collected, left
-
-
 def hold_against(loops: dict[str, Loop], n: int, repeats: int) -> dict[str, dict[str, Measurement]]:
     """Returns, for each loop, its parts and totals in seconds per call, and predicted over measured totals.
 
-    Keys are those of `parts`, ``awake`` and ``asleep``, the two of `Loop.waking`, then ``asynchronous`` (of ``n``
-    calls), ``synchronous`` (of a fifth as many), and the ratios ``asynchronous fit``, ``serial fit``,
-    ``synchronous fit``, and ``woken fit``, which adds to enqueueing what waking takes. Each trial predicts from
-    its own parts, then measures.
+    Keys are those of `parts`, then ``asynchronous`` (of ``n`` calls), ``synchronous`` (of a fifth as many), and the
+    ratios ``asynchronous fit``, ``serial fit`` and ``synchronous fit``. Each trial predicts from its own parts, then
+    measures.
     """
     trials = interleave({name: partial(_trial, loop, n) for name, loop in loops.items()}, repeats, warm_up=0)
     env = environment()
     return {name: columns(rows, _UNITS, env) for name, rows in trials.items()}
 
 
-_UNITS = dict.fromkeys(("enqueue", "execute", "hear", "awake", "asleep", "asynchronous", "synchronous"), "s")
-_UNITS |= dict.fromkeys(("asynchronous fit", "serial fit", "synchronous fit", "woken fit"), "1")
+_UNITS = dict.fromkeys(("enqueue", "execute", "hear", "asynchronous", "synchronous"), "s")
+_UNITS |= dict.fromkeys(("asynchronous fit", "serial fit", "synchronous fit"), "1")
 
 
 def _trial(loop: Loop, n: int) -> dict[str, float]:
     """Returns one trial of `hold_against`."""
     row = {k: m.median for k, m in parts(loop, min(500, n // 4), repeats=1).items()}
-    awake, asleep = loop.waking(min(200, n // 4))
     model = Costs(**row)
-    woken = replace(model, enqueue=model.enqueue + asleep - awake)
     predicted = {"asynchronous fit": model.asynchronous(n), "serial fit": model.serial(n)}
-    predicted["woken fit"] = woken.asynchronous(n)
     late, each = loop.asynchronous(n), loop.synchronous(n // 5)
-    row |= {"awake": awake, "asleep": asleep, "asynchronous": late / n, "synchronous": each / (n // 5)}
+    row |= {"asynchronous": late / n, "synchronous": each / (n // 5)}
     row |= {name: seconds / late for name, seconds in predicted.items()}
     return row | {"synchronous fit": model.synchronous(n // 5) / each}
 

@@ -93,7 +93,8 @@ def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) 
 
     ``hidden fit`` and ``open fit`` are predicted over measured: the sum of both sides per batch, and the longer
     one per batch after one drawing. ``predicted factor`` is the ratio of the two predictions. Each trial predicts from
-    its own sides, then runs.
+    its own sides, then runs. ``drawing beside`` and ``working beside`` are how many times as long each side took
+    in the open loop, while the other was at work, as it took alone.
     """
     rows = []
     for _ in range(repeats):
@@ -101,12 +102,15 @@ def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) 
         predicted = {"hidden": batches * (drawn + worked), "open": drawn + batches * max(drawn, worked)}
         row = {"drawing": drawn, "working": worked, "predicted factor": predicted["hidden"] / predicted["open"]}
         for name in ("hidden", "open"):
-            start = perf_counter()
+            before, start = len(engine.history), perf_counter()
             epoch(engine, layers, batches, hidden=name == "hidden")
             row[name] = perf_counter() - start
+        open_loop = list(engine.history)[before:]
+        row["drawing beside"] = median(end - begin for begin, end in at_work(open_loop, drawn / 2)) / drawn
+        row["working beside"] = median(op.end - op.start for op in open_loop if op.name == "loss") / worked
         rows.append(row | {f"{name} fit": seconds / row[name] for name, seconds in predicted.items()})
     units = dict.fromkeys(("drawing", "working", "hidden", "open"), "s")
-    units |= dict.fromkeys(("predicted factor", "hidden fit", "open fit"), "1")
+    units |= dict.fromkeys(("predicted factor", "hidden fit", "open fit", "drawing beside", "working beside"), "1")
     return columns(rows, units, environment())
 
 

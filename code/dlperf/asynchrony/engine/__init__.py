@@ -4,14 +4,12 @@
 ``scheduler``   the queue, and the threads that run it
 ``arrays``      arrays whose operators are operations, the calls that wait, and the memory of the values
 ``figures``     the record drawn: dependency graph, timeline, live bytes
-``cost``        what it costs to enqueue
 
 Source: Chen et al., MXNet, 2015, section 3.2 (https://arxiv.org/abs/1512.01274). The chapter
 *Asynchronous computation* tells its story.
 """
 
 from dlperf.asynchrony.engine.arrays import Array, Engine
-from dlperf.asynchrony.engine.cost import enqueue_cost
 from dlperf.asynchrony.engine.figures import draw_graph, draw_memory, draw_timeline
 from dlperf.asynchrony.engine.operations import Operation, Variable
 from dlperf.asynchrony.engine.scheduler import Scheduler
@@ -25,5 +23,4 @@ __all__ = [
     "draw_graph",
     "draw_memory",
     "draw_timeline",
-    "enqueue_cost",
 ]
