@@ -95,7 +95,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.page-cache",
         keys=("hardware.read-ahead", "hardware.read-ahead-random"),
-        holds=lambda r: r["hardware.read-ahead"] > 5 and r["hardware.read-ahead-random"] < 2,
+        holds=lambda r: r["hardware.read-ahead"] > 3 and r["hardware.read-ahead-random"] < 2,
         rival=Rival(
             "the system reads on behind every read, whatever was read before",
             lambda r: {"hardware.read-ahead-random": r["hardware.read-ahead"]},
@@ -318,6 +318,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.line-of-gigabit"] <= 1.005 * r["hardware.payload"],
         needs=("linux",),
     ),
+    Bound(
+        id="hardware.goodput-bound",  # nor does a long message
+        keys=("hardware.goodput-gigabit", "hardware.payload"),
+        holds=lambda r: r["hardware.goodput-gigabit"].quartiles[0] <= r["hardware.payload"],
+        needs=("linux",),
+    ),
     Outcome(
         id="hardware.fast-link",
         keys=("hardware.goodput-ten-gigabit", "hardware.payload"),
@@ -334,6 +340,17 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("hardware.new-memory", "hardware.new-memory-large"),
         holds=lambda r: r["hardware.new-memory-large"].median < r["hardware.new-memory"].median,
         needs=("linux",),
+    ),
+    Outcome(
+        id="hardware.changed",
+        keys=("hardware.latency-64m", "hardware.latency-again"),
+        holds=lambda r: abs(r["hardware.latency-again"].median / r["hardware.latency-64m"].median - 1) > 0.1,
+    ),
+    Outcome(
+        id="hardware.same-cores",
+        keys=("hardware.beside-eight", "hardware.beside-again"),
+        holds=lambda r: abs(r["hardware.beside-again"].median - r["hardware.beside-eight"].median) < 0.15,
+        needs=("cores>=2",),
     ),
     Outcome(
         id="hardware.layouts",
