@@ -134,12 +134,6 @@ CLAIMS: tuple[Claim, ...] = (
         needs=("linux",),
     ),
     Claim(
-        id="hardware.small-products",
-        keys=("hardware.square-side",),
-        holds=lambda r: r["hardware.square-side"].median < 4,
-        rival=Rival("the time goes with the work", lambda r: {"hardware.square-side": 8}),
-    ),
-    Claim(
         id="hardware.copies-cached",
         keys=("hardware.copy-cached", "hardware.copy-large"),
         holds=lambda r: r["hardware.copy-cached"].median > 1.5 * r["hardware.copy-large"].median,
@@ -191,12 +185,6 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"hardware.iperf3-gigabit": r["hardware.payload"]},
         ),
         needs=("linux",),
-    ),
-    Claim(
-        id="hardware.roof-low",
-        keys=("hardware.roof-low",),
-        holds=lambda r: r["hardware.roof-low"].median > 3,
-        rival=Rival("memory holds nothing up", lambda r: {"hardware.roof-low": 1}),
     ),
     Claim(
         id="hardware.new-memory",
