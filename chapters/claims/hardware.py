@@ -94,22 +94,19 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.page-cache",
-        keys=("hardware.read-4k", "hardware.read-4k-cached"),
-        holds=lambda r: r["hardware.read-4k"].median > 5 * r["hardware.read-4k-cached"].median,
+        keys=("hardware.read-ahead", "hardware.read-ahead-random"),
+        holds=lambda r: r["hardware.read-ahead"] > 3 and r["hardware.read-ahead-random"] < 2,
         rival=Rival(
-            "the disk is a host's memory",
-            lambda r: {"hardware.read-4k": 2 * r["hardware.read-4k-cached"].median},
+            "the system reads on behind every read, whatever was read before",
+            lambda r: {"hardware.read-ahead-random": r["hardware.read-ahead"]},
         ),
         needs=("linux",),
     ),
     Claim(
         id="hardware.kept",
-        keys=("hardware.write-4k-kept", "hardware.write-4k-buffered"),
-        holds=lambda r: r["hardware.write-4k-kept"].median > 5 * r["hardware.write-4k-buffered"].median,
-        rival=Rival(
-            "fsync returns before anything is kept",
-            lambda r: {"hardware.write-4k-kept": 2 * r["hardware.write-4k-buffered"].median},
-        ),
+        keys=("hardware.kept-over-taken",),
+        holds=lambda r: r["hardware.kept-over-taken"].median > 1.3,
+        rival=Rival("fsync asks the disk for nothing", lambda r: {"hardware.kept-over-taken": 1}),
         needs=("linux",),
     ),
     Claim(
@@ -135,12 +132,6 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: all(0.8 < r[f"hardware.fio-{name}"].median < 1.25 for name in ("random", "deep")),
         rival=Rival("one of the two reads twice for each that it counts", lambda r: {"hardware.fio-random": 0.5}),
         needs=("linux",),
-    ),
-    Claim(
-        id="hardware.small-products",
-        keys=("hardware.square-side",),
-        holds=lambda r: r["hardware.square-side"].median < 4,
-        rival=Rival("the time goes with the work", lambda r: {"hardware.square-side": 8}),
     ),
     Claim(
         id="hardware.copies-cached",
@@ -170,11 +161,11 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.core-to-core",
-        keys=("hardware.alpha-memory", "hardware.alpha-loopback"),
-        holds=lambda r: r["hardware.alpha-memory"] < r["hardware.alpha-loopback"] / 10,
+        keys=("hardware.short-memory", "hardware.short-loopback"),
+        holds=lambda r: r["hardware.short-memory"].median < r["hardware.short-loopback"].median / 10,
         rival=Rival(
             "the kernel costs as little as watching a line",
-            lambda r: {"hardware.alpha-loopback": 2 * r["hardware.alpha-memory"]},
+            lambda r: {"hardware.short-loopback": 2 * r["hardware.short-memory"].median},
         ),
         needs=("cores>=2",),
     ),
@@ -196,12 +187,6 @@ CLAIMS: tuple[Claim, ...] = (
         needs=("linux",),
     ),
     Claim(
-        id="hardware.roof-low",
-        keys=("hardware.roof-low",),
-        holds=lambda r: r["hardware.roof-low"].median > 3,
-        rival=Rival("memory holds nothing up", lambda r: {"hardware.roof-low": 1}),
-    ),
-    Claim(
         id="hardware.new-memory",
         keys=("hardware.new-memory",),
         holds=lambda r: r["hardware.new-memory"].median > 1.2,
@@ -210,6 +195,11 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 OUTCOMES: tuple[Outcome, ...] = (
+    Bound(
+        id="hardware.waits",  # a step waits five cycles
+        keys=("hardware.cycles-one",),
+        holds=lambda r: r["hardware.cycles-one"].median > 4.8,
+    ),
     Bound(
         id="hardware.multiplier",  # one multiplication begins in a cycle
         keys=("hardware.cycles-eight",),
@@ -226,6 +216,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("hardware.latency-largest", "hardware.latency-huge"),
         holds=lambda r: r["hardware.latency-largest"].median > 1.1 * r["hardware.latency-huge"].median,
         needs=("linux",),
+    ),
+    Outcome(
+        id="hardware.unlucky-stride",
+        keys=("hardware.page-share", "hardware.past-page-share"),
+        holds=lambda r: r["hardware.page-share"].median > 1.3 * r["hardware.past-page-share"].median,
     ),
     Outcome(
         id="hardware.write-allocate",
@@ -249,6 +244,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.columns-over-rows"].median > 8,
     ),
     Outcome(
+        id="hardware.second-cache",
+        keys=("hardware.columns-miss-l2",),
+        holds=lambda r: r["hardware.columns-miss-l2"] > 0.9,
+        needs=("linux",),
+    ),
+    Outcome(
         id="hardware.nominal-clock",
         keys=("hardware.clock", "hardware.clock-reported"),
         holds=lambda r: abs(r["hardware.clock-reported"] / r["hardware.clock"].median - 1) > 0.03,
@@ -260,14 +261,21 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.simd-gain"].median > 0.75 * r["hardware.simd-lanes"],
     ),
     Bound(
-        id="hardware.fma-bound",  # a core does no more than every factor together
-        keys=("hardware.fma-share-one",),
-        holds=lambda r: r["hardware.fma-share-one"].median - r["hardware.fma-share-one"].iqr / 2 <= 1.005,
+        id="hardware.whole-cycles",  # a latency in cycles and a number of units are whole
+        keys=("hardware.fma-cycles", "hardware.fma-units"),
+        holds=lambda r: all(
+            abs(x / max(1, round(x)) - 1) < 0.04 for x in (r["hardware.fma-cycles"], r["hardware.fma-units"].median)
+        ),
+    ),
+    Bound(
+        id="hardware.fma-bound",  # cores do no more than every factor together
+        keys=("hardware.fma-share-one", "hardware.fma-share-all"),
+        holds=lambda r: all(r[f"hardware.fma-share-{name}"].quartiles[1] <= 1.01 for name in ("one", "all")),
     ),
     Outcome(
         id="hardware.all-cores",
         keys=("hardware.fma-share-all",),
-        holds=lambda r: r["hardware.fma-share-all"].median > 0.9,
+        holds=lambda r: r["hardware.fma-share-all"].median > 0.95,
     ),
     Bound(
         id="hardware.product-bound",  # without a matrix unit, no product passes the peak of multiply-adds
@@ -282,17 +290,9 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="hardware.narrow",
-        keys=("hardware.product-float32-share", "hardware.product-bfloat16-share", "hardware.product-int8-share"),
-        holds=lambda r: all(
-            r[f"hardware.product-{name}-share"].median > 1.2 * r["hardware.product-float32-share"].median
-            for name in ("bfloat16", "int8")
-        ),
+        keys=("hardware.product-bfloat16-gain", "hardware.product-int8-gain"),
+        holds=lambda r: all(r[f"hardware.product-{name}-gain"].median > 1.2 for name in ("bfloat16", "int8")),
         needs=("linux",),
-    ),
-    Outcome(
-        id="hardware.guess",
-        keys=("hardware.guess-ratio",),
-        holds=lambda r: r["hardware.guess-ratio"] > 1,
     ),
     Outcome(
         id="hardware.depth-little",
@@ -300,10 +300,17 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.depth-4"].median > 0.8 * 4,
         needs=("linux",),
     ),
-    Outcome(
-        id="hardware.narrow-units",
-        keys=("hardware.square-narrow",),
-        holds=lambda r: r["hardware.square-narrow"] > 2,
+    Bound(
+        id="hardware.links-bound",  # a link delivers no more than the headers leave
+        keys=("hardware.line-of-gigabit", "hardware.payload"),
+        holds=lambda r: r["hardware.line-of-gigabit"] <= 1.005 * r["hardware.payload"],
+        needs=("linux",),
+    ),
+    Bound(
+        id="hardware.goodput-bound",  # nor does a long message
+        keys=("hardware.goodput-gigabit", "hardware.payload"),
+        holds=lambda r: r["hardware.goodput-gigabit"].quartiles[0] <= r["hardware.payload"],
+        needs=("linux",),
     ),
     Outcome(
         id="hardware.fast-link",
@@ -323,9 +330,26 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux",),
     ),
     Outcome(
+        id="hardware.changed",
+        keys=("hardware.latency-64m", "hardware.latency-again"),
+        holds=lambda r: abs(r["hardware.latency-again"].median / r["hardware.latency-64m"].median - 1) > 0.1,
+    ),
+    Outcome(
+        id="hardware.same-cores",
+        keys=("hardware.beside-eight", "hardware.beside-again"),
+        holds=lambda r: abs(r["hardware.beside-again"].median - r["hardware.beside-eight"].median) < 0.15,
+        needs=("cores>=2",),
+    ),
+    Outcome(
         id="hardware.layouts",
         keys=("hardware.layouts",),
         holds=lambda r: r["hardware.layouts"].median < 16,
+    ),
+    Outcome(
+        id="hardware.disk-cache",
+        keys=("hardware.disk-grows",),
+        holds=lambda r: r["hardware.disk-grows"] < 2,
+        needs=("linux",),
     ),
     Outcome(
         id="hardware.ways",

@@ -107,7 +107,7 @@ def predicted(stride: int, word: float) -> float:
     return word * min(stride, caches.line()) / 8
 
 
-@probe("reading, one core", assumes="256 MiB are more than the caches hold")
+@probe("reading, one core", assumes="256 MiB on pages of the usual size are more than the caches hold")
 def sequential() -> Measurement:
     """Returns the B/s at which one core reads 256 MiB from the first word to the last."""
     return strides(pointer_chase.memory(2**28), [8])[8].per_second(8, "B")

@@ -63,11 +63,6 @@ def best_guess(p: float) -> float:
     return min(p, 1 - p)
 
 
-def last_time(p: float) -> float:
-    """Returns how often who expects the same as last time guesses wrong, if the branch is taken with ``p``."""
-    return 2 * p * (1 - p)
-
-
 @probe("branch misprediction", assumes="half of the branches on random values go wrong, none on sorted ones")
 def misprediction_probe() -> Measurement:
     """Returns the seconds that a wrong prediction of a branch costs."""
