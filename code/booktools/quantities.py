@@ -51,10 +51,8 @@ class MachinesDirective(SphinxDirective, Recording):
         for key in self.keys:
             entry = next(m.records[key] for m in self.machines if key in m.records)
             description = getattr(entry["value"], "description", "")
-            label: list[nodes.Node] = [nodes.literal("", key, classes=["dl-key"])]
-            if description:
-                label = [nodes.Text(self.say(description) + " "), *label]
-            rows.append([label, *(self.shown(machine, key) for machine in self.machines)])
+            name = nodes.Text(self.say(description)) if description else nodes.literal("", key, classes=["dl-key"])
+            rows.append([[name], *(self.shown(machine, key) for machine in self.machines)])
         heads: list[Cell] = [self.say("measurement"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, rows, "dl-machines")
         note = self.say("Median ± half the interquartile range.")
