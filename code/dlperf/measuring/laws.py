@@ -107,9 +107,12 @@ class Crew(Workers):
         self.map(spin, amounts)
 
     def worths(self, busy: int, amount: int) -> list[float]:
-        """Returns what each of the first ``busy`` cores is worth while all of them spin: 1 is the first one alone."""
-        alone = self.map(pace, [amount])[0]
-        return [each / alone for each in self.map(pace, [amount] * busy)]
+        """Returns what each of the first ``busy`` cores is worth while all of them spin: 1 is the first one alone.
+
+        It is clocked alone before and after.
+        """
+        before, together, after = (self.map(pace, [amount] * n) for n in (1, busy, 1))
+        return [2 * each / (before[0] + after[0]) for each in together]
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class Scaling:
 def scaling(crew: Crew, counts: Sequence[int], serial: int, parallel: int, repeats: int = 12) -> Scaling:
     """Returns strong and weak scaling: ``serial`` steps by one worker, then ``parallel`` steps.
 
-    In each turn it is also asked what the cores are worth while as many of them work as then will.
+    Before each it is asked what the cores are worth while as many of them work as then will.
     """
 
     def work(parts: Sequence[int]) -> Callable[[], float]:
@@ -138,12 +141,11 @@ def scaling(crew: Crew, counts: Sequence[int], serial: int, parallel: int, repea
 
         return seconds(both)
 
-    busy = {n: min(n, crew.seats) for n in counts}
-    sides: dict[tuple[str, int], Callable[[], Any]] = {
-        ("worth", k): partial(crew.worths, k, parallel // crew.seats) for k in sorted(set(busy.values()))
-    }
-    sides |= {("strong", n): work([parallel // n] * n) for n in counts}
-    sides |= {("weak", n): work([parallel] * n) for n in counts}
+    sides: dict[tuple[str, int], Callable[[], Any]] = {}
+    for n in counts:  # what the cores are worth may change within a second
+        sides["worth", n] = partial(crew.worths, min(n, crew.seats), parallel // crew.seats)
+        sides["strong", n] = work([parallel // n] * n)
+        sides["weak", n] = work([parallel] * n)
     taken, env = interleave(sides, repeats, warm_up=0), environment("cpu")
     told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in counts}
 
@@ -151,8 +153,7 @@ def scaling(crew: Crew, counts: Sequence[int], serial: int, parallel: int, repea
         return {n: taken[kind, n].measurement(float, "s", str(n), environment=told[n]) for n in counts}
 
     workers = {
-        n: taken["worth", k].measurement(partial(effective_workers, n), "1", environment=told[n])
-        for n, k in busy.items()
+        n: taken["worth", n].measurement(partial(effective_workers, n), "1", environment=told[n]) for n in counts
     }
     return Scaling(times("strong"), times("weak"), workers)
 
