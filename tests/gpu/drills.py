@@ -145,7 +145,6 @@ accelerator.launch(torch.device("cuda"), 5)
 """Programs by the module that they need, after `START`."""
 
 UNSEEN = {
-    "measuring/timeline: synchronize(device)": "the profiler's kernels are made up",
     "asynchrony/streams: torch.cuda.synchronize()": "the first waits until kernels are loaded: there are none to load",
     "asynchrony/engine/arrays: synchronize(gpu)": "it is for GPUs that are not CUDA's, and those are not simulated",
     "asynchrony/engine/scheduler: synchronize(self.device)": "the same",

@@ -43,10 +43,18 @@ def test_gustafson_is_amdahl_with_the_serial_share_of_the_grown_work(s, n):
 
 @given(st.integers(1, 200), st.integers(1, 64))
 def test_effective_workers_follow_the_fullest_core(n, cores):
-    dealt = [len(range(core, n, cores)) for core in range(cores)]
-    assert laws.effective_workers(n, cores, pinned=True) == pytest.approx(n / max(dealt))
-    assert laws.effective_workers(n, cores, pinned=True) <= laws.effective_workers(n, cores, pinned=False)
-    assert laws.effective_workers(n, cores, pinned=False) == min(n, cores)
+    dealt, worth = [len(range(core, n, cores)) for core in range(cores)], [1.0] * cores
+    assert laws.effective_workers(n, worth, pinned=True) == pytest.approx(n / max(dealt))
+    assert laws.effective_workers(n, worth, pinned=True) <= laws.effective_workers(n, worth, pinned=False)
+    assert laws.effective_workers(n, worth, pinned=False) == min(n, cores)
+
+
+def test_effective_workers_wait_for_the_slowest_core():
+    # Three workers, a third each: the first core does two thirds at full speed, while the half core does the other.
+    assert laws.effective_workers(2, [1, 0.5], pinned=True) == pytest.approx(1)
+    assert laws.effective_workers(3, [1, 0.5], pinned=True) == pytest.approx(1.5)
+    assert laws.effective_workers(3, [1, 0.5], pinned=False) == pytest.approx(1.5)
+    assert laws.effective_workers(1, [1, 0.5], pinned=True) == 1  # the second core is not used
 
 
 @given(st.integers(1, 64))
@@ -81,19 +89,42 @@ def test_crew_pins_each_worker_to_one_core_in_rotation():
     assert all(process.exitcode == 0 for process in crew.processes)
 
 
-def test_scaling_gives_each_worker_its_part(monkeypatch):
-    done = []
+class Recorder:
+    """A crew of two cores of which the second is worth half while both work, and which notes what it is told."""
 
-    class Recorder:
-        def do(self, amounts):
-            done.append(list(amounts))
+    seats = 2
 
-    strong = laws.strong_scaling(Recorder(), [1, 4], serial=10, parallel=80, repeats=1)
-    assert done == [[10], [80], [10], [20, 20, 20, 20]]
-    done.clear()
-    laws.weak_scaling(Recorder(), [1, 4], serial=10, parallel=80, repeats=1)
-    assert done == [[10], [80], [10], [80, 80, 80, 80]]
-    assert {n: len(m.samples) for n, m in strong.items()} == {1: 1, 4: 1}
+    def __init__(self):
+        self.done = []
+
+    def do(self, amounts):
+        self.done.append(list(amounts))
+
+    def worths(self, busy, amount):
+        self.done.append((busy, amount))
+        return [1.0, 0.5][:busy]
+
+
+def test_scaling_gives_each_worker_its_part():
+    crew = Recorder()
+    found = laws.scaling(crew, [1, 4], serial=10, parallel=80, repeats=1)
+    alone, four = [(1, 40), [10], [80], [10], [80]], [(2, 40), [10], [20] * 4, [10], [80] * 4]
+    assert crew.done == [*alone, *four]
+    assert {n: len(m.samples) for n, m in {**found.strong, **found.weak}.items()} == {1: 1, 4: 1}
+    assert found.workers[4].samples == (laws.effective_workers(4, [1.0, 0.5]),)
+
+
+def test_what_a_law_says_belongs_to_the_turn_in_which_the_workers_were_counted():
+    found = laws.scaling(Recorder(), [1, 2], serial=10, parallel=80, repeats=3)
+    expected = laws.by_turn(laws.amdahl, 0.1, found.workers[2])
+    assert expected.samples == (laws.amdahl(0.1, laws.effective_workers(2, [1.0, 0.5])),) * 3
+    expected.pairs(found.strong[1])  # they were taken in turn
+
+
+def test_worths_set_each_busy_core_beside_the_first_alone():
+    with laws.Crew(2, cores=min(2, os.cpu_count() or 1)) as crew:
+        assert len(crew.worths(2, 20_000)) == 2
+        assert all(each > 0 for each in crew.worths(1, 20_000))
 
 
 def test_queue_seen_from_three_sides_obeys_little():

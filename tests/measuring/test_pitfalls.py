@@ -66,9 +66,11 @@ def test_libraries_and_precisions_covers_every_combination():
     assert set(times) == expected | {"numpy.64.legacy"}
 
 
-def test_allocation_sides_are_named_and_sampled_alike():
-    sides = pitfalls.with_and_without_allocation(100, repeats=3)
-    assert {name: len(m.samples) for name, m in sides.items()} == {"new": 3, "kept": 3}
+def test_clock_and_count_counts_the_pages_of_the_calls_that_it_clocks():
+    kept = torch.ones(2**24)
+    times, pages = pitfalls.clock_and_count({"kept": lambda: kept.add_(1), "new": lambda: torch.ones(2**24)}, repeats=3)
+    assert {name: len(m.samples) for name, m in times.items()} == {"kept": 3, "new": 3}
+    assert pages["kept"] < 16 <= pages["new"]  # 64 MiB: 32 pages even of the largest common size
 
 
 def test_make_garbage_marks_collections_and_removes_its_watch():

@@ -51,8 +51,9 @@ def test_operators_that_only_arrange(name):
 
 @pytest.fixture(scope="module")
 def traced():
-    steps = timeline.traces(timeline.small_step("cpu", batch=4, width=8), "cpu", steps=3, warm_up=2)
-    assert len(steps) == 3
+    times, steps = timeline.traces(timeline.small_step("cpu", batch=4, width=8), "cpu", steps=3, warm_up=2)
+    assert len(times) == len(steps) == 3
+    assert all(timeline.seconds(step) < seconds for seconds, step in zip(times, steps, strict=True))
     return timeline.typical(steps)
 
 
@@ -70,6 +71,12 @@ def test_typical_is_the_step_of_median_length():
     short, middle, long = spans((0, 1)), spans((5, 7), (6, 8)), spans((0, 9))
     assert timeline.typical([long, short, middle]) is middle
     assert timeline.seconds(middle) == 3
+
+
+def test_traced_and_plain_steps_are_taken_in_turn():
+    traced, plain, steps = timeline.traced_and_plain(timeline.small_step("cpu", batch=4, width=8), "cpu", rounds=2)
+    assert len((traced / plain).samples) == 2
+    assert len(steps) == 10  # five a round
 
 
 def test_trace_lanes_nest(traced):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from dlperf.environment import environment, places
 from dlperf.measurement import Measurement
@@ -24,8 +23,8 @@ Times = dict[int, Measurement]
 def amdahl(serial: float, n: float) -> float:
     """Returns the speedup of ``n`` workers on fixed work whose share ``serial`` cannot be divided.
 
-    ValueError for what is no share or no worker. Source: Amdahl, Validity of the single processor approach, 1967. See
-    *Measuring performance*.
+    ``n`` need not be whole: cores may be worth less than one. ValueError for what is no share or no worker. Source:
+    Amdahl, Validity of the single processor approach, 1967. See *Measuring performance*.
     """
     _check(serial, n)
     return 1 / (serial + (1 - serial) / n)
@@ -42,8 +41,8 @@ def gustafson(serial: float, n: float) -> float:
 
 
 def _check(serial: float, n: float) -> None:
-    if not 0 <= serial <= 1 or n < 1:
-        raise ValueError(f"a share lies between 0 and 1, and there is one worker or more; got {serial} and {n}")
+    if not 0 <= serial <= 1 or n <= 0:
+        raise ValueError(f"a share lies between 0 and 1, and workers are worth more than none; got {serial} and {n}")
 
 
 def little(rate: float, wait: float) -> float:
@@ -58,15 +57,17 @@ PINS = hasattr(os, "sched_setaffinity")
 """Whether this system can pin a process to a core: Linux can."""
 
 
-def effective_workers(n: int, cores: int, pinned: bool = PINS) -> float:
-    """Returns how many workers' worth of speed ``n`` workers have on ``cores`` cores.
+def effective_workers(n: int, worth: Sequence[float], pinned: bool = PINS) -> float:
+    """Returns how many undisturbed cores' speed ``n`` workers have on cores each of which is ``worth`` a part of one.
 
-    If each is pinned, the core with the most workers finishes last: it has ``ceil(n / cores)`` of ``n``
-    equal parts. A system that moves workers about can at best keep all cores busy. ValueError for none of either.
+    If worker ``i`` is pinned to core ``i % len(worth)``, everybody waits for the core that finishes its share of ``n``
+    equal parts last. A system that moves workers about can at best keep all cores busy. ValueError for none of either.
     """
-    if n < 1 or cores < 1:
-        raise ValueError(f"there is one worker or more on one core or more; got {n} on {cores}")
-    return n / math.ceil(n / cores) if pinned else min(n, cores)
+    if n < 1 or not worth or min(worth) <= 0:
+        raise ValueError(f"there is one worker or more on one core or more; got {n} on {list(worth)}")
+    if not pinned:
+        return min(n, sum(worth))
+    return n / max(len(range(core, n, len(worth))) / each for core, each in enumerate(worth[:n]))
 
 
 def worker_counts(cores: int) -> list[int]:
@@ -82,11 +83,19 @@ def spin(amount: int) -> int:
     return x
 
 
+def pace(amount: int) -> float:
+    """Returns how many steps of `spin` this process makes in a second, seen over ``amount`` of them."""
+    start = time.perf_counter()
+    spin(amount)
+    return amount / (time.perf_counter() - start)
+
+
 class Crew(Workers):
     """``size`` worker processes on ``cores`` cores, pinned to the first `places` in rotation; a context manager."""
 
     def __init__(self, size: int, cores: int) -> None:
         super().__init__(size, places()[:cores])
+        self.seats = cores
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -97,26 +106,61 @@ class Crew(Workers):
         """Has the first workers spin for ``amounts``, one each, and returns when all are done."""
         self.map(spin, amounts)
 
+    def worths(self, busy: int, amount: int) -> list[float]:
+        """Returns what each of the first ``busy`` cores is worth while all of them spin: 1 is the first one alone.
 
-def strong_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 12) -> Times:
-    """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` shared by all."""
-    return _alternately(crew, counts, serial, lambda n: parallel // n, repeats)
-
-
-def weak_scaling(crew: Crew, counts: Iterable[int], serial: int, parallel: int, repeats: int = 12) -> Times:
-    """Returns the time in seconds by number of workers: ``serial`` steps by one, then ``parallel`` by each."""
-    return _alternately(crew, counts, serial, lambda n: parallel, repeats)
+        It is clocked alone before and after.
+        """
+        before, together, after = (self.map(pace, [amount] * n) for n in (1, busy, 1))
+        return [2 * each / (before[0] + after[0]) for each in together]
 
 
-def _alternately(crew: Crew, counts: Iterable[int], serial: int, share: Callable[[int], int], repeats: int) -> Times:
-    def work(n: int) -> None:
-        crew.do([serial])
-        crew.do([share(n)] * n)
+@dataclass(frozen=True)
+class Scaling:
+    """Times in seconds by number of workers, taken in turn with what the cores were worth: all may be paired.
 
-    taken = interleave({n: seconds(partial(work, n)) for n in counts}, repeats, warm_up=0)
-    env = environment("cpu")
-    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in taken}
-    return {n: times.measurement(float, "s", str(n), environment=told[n]) for n, times in taken.items()}
+    ``strong``: the parallel part is shared by all; ``weak``: each worker does as much as one alone. ``workers`` is how
+    many undisturbed cores' speed so many workers had (`effective_workers`).
+    """
+
+    strong: Times
+    weak: Times
+    workers: Times
+
+
+def scaling(crew: Crew, counts: Sequence[int], serial: int, parallel: int, repeats: int = 12) -> Scaling:
+    """Returns strong and weak scaling: ``serial`` steps by one worker, then ``parallel`` steps.
+
+    Before each it is asked what the cores are worth while as many of them work as then will.
+    """
+
+    def work(parts: Sequence[int]) -> Callable[[], float]:
+        def both() -> None:
+            crew.do([serial])
+            crew.do(parts)
+
+        return seconds(both)
+
+    sides: dict[tuple[str, int], Callable[[], Any]] = {}
+    for n in counts:  # what the cores are worth may change within a second
+        sides["worth", n] = partial(crew.worths, min(n, crew.seats), parallel // crew.seats)
+        sides["strong", n] = work([parallel // n] * n)
+        sides["weak", n] = work([parallel] * n)
+    taken, env = interleave(sides, repeats, warm_up=0), environment("cpu")
+    told = {n: {**env, "threads": n, "device": f"CPU, {n} processes"} for n in counts}
+
+    def times(kind: str) -> Times:
+        return {n: taken[kind, n].measurement(float, "s", str(n), environment=told[n]) for n in counts}
+
+    workers = {
+        n: taken["worth", n].measurement(partial(effective_workers, n), "1", environment=told[n]) for n in counts
+    }
+    return Scaling(times("strong"), times("weak"), workers)
+
+
+def by_turn(law: Callable[[float, float], float], serial: float, workers: Measurement) -> Measurement:
+    """Returns what a ``law`` says turn by turn, of the ``workers`` that there were in each."""
+    return replace(workers, samples=tuple(law(serial, n) for n in workers.samples))
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 
+from dlperf import counters
 from dlperf.device import is_gpu, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -195,15 +197,22 @@ def side_by_side(n: int = 512, rounds: int = 5, each: int = 4, rest: float = 0.2
     }
 
 
-def with_and_without_allocation(elements: int, repeats: int = 15) -> dict[str, Measurement]:
-    """Returns the time of ``x + 1`` on the CPU in seconds: into ``new`` memory each call, and into ``kept`` memory.
+def clock_and_count(
+    calls: dict[str, Callable[[], object]], repeats: int = 15
+) -> tuple[dict[str, Measurement], dict[str, float]]:
+    """Returns the time of each of several CPU calls in seconds, taken in turn, and the pages found in such a call.
 
-    ``x`` has ``elements`` float32 numbers.
+    These are pages of memory that the system had to find for this process, in the median of the same calls.
     """
-    x, y = torch.ones(elements), torch.ones(elements)
-    times = clock_in_turn({"new": lambda: x + 1, "kept": lambda: torch.add(x, 1, out=y)}, repeats)
-    env = environment("cpu")
-    return {name: taken.measurement(float, "s", name, environment=env) for name, taken in times.items()}
+
+    def counted(call: Callable[[], object]) -> tuple[float, int]:
+        before = counters.pages()
+        taken = seconds(call)()
+        return taken, counters.pages() - before
+
+    taken, env = interleave({name: partial(counted, call) for name, call in calls.items()}, repeats), environment("cpu")
+    times = {name: found.measurement(itemgetter(0), "s", name, environment=env) for name, found in taken.items()}
+    return times, {name: median(pages for _, pages in found) for name, found in taken.items()}
 
 
 def make_garbage(

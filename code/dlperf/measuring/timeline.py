@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from statistics import median
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from dlperf import spans
-from dlperf.device import has_cuda, synchronize
-from dlperf.turns import middle
+from dlperf.device import has_cuda
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.measuring.pitfalls import clock_calls
+from dlperf.turns import interleave, middle
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes its own notes into the chapter's output
 
@@ -59,27 +63,49 @@ def small_step(device: torch.device | str, batch: int = 64, width: int = 128) ->
 
 
 def traces(
-    step: Callable[[], None], device: torch.device | str, steps: int = 31, warm_up: int = 10
-) -> list[list[Interval]]:
-    """Returns what the profiler saw of each of ``steps`` calls of ``step``, in order of time.
+    step: Callable[[], None], device: torch.device | str, steps: int = 5, warm_up: int = 10
+) -> tuple[list[float], list[list[Interval]]]:
+    """Returns the seconds of each of ``steps`` calls of ``step``, and what the profiler saw of each, in order of time.
 
-    The first ``warm_up`` calls are left out: the profiler's own first steps are slow. Each call is
-    waited for, so none runs into the next. It must begin with a phase "forward".
+    The seconds are by `clock_calls`, as those of calls that nobody traces. The first ``warm_up`` calls are left out:
+    the profiler's own first steps are slow. Each call is waited for, so none runs into the next. It must begin with a
+    phase "forward".
     """
     on_gpu = has_cuda(device)  # no other queue is seen by the profiler on every machine
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * on_gpu
     with profile(activities=activities) as recorded:
-        for _ in range(warm_up + steps):
-            synchronize(device)
-            step()
-        synchronize(device)
+        times = clock_calls(step, warm_up + steps, device)
     events = list(recorded.events())
     begins = sorted(e.time_range.start for e in events if e.name == PHASES[0] and _on_host(e))
     ends = [*begins[1:], float("inf")]
-    return [
+    seen = [
         intervals([e for e in events if begin <= e.time_range.start < end], on_gpu)
         for begin, end in list(zip(begins, ends, strict=True))[warm_up:]
     ]
+    return times[warm_up:], seen
+
+
+def traced_and_plain(
+    step: Callable[[], None], device: torch.device | str, rounds: int = 9
+) -> tuple[Measurement, Measurement, list[list[Interval]]]:
+    """Returns the seconds of a traced step and of one that nobody traces, in turn, and what the profiler saw of each.
+
+    A sample is the median of five steps, each waited for, after ten that warm up.
+    """
+
+    def untraced() -> tuple[list[float], list[list[Interval]]]:
+        return clock_calls(step, 15, device)[10:], []
+
+    sides: dict[str, Callable[[], tuple[list[float], list[list[Interval]]]]] = {
+        "traced": partial(traces, step, device),
+        "plain": untraced,
+    }
+    taken = interleave(sides, rounds)
+    env = environment(device)
+    traced, plain = (
+        side.measurement(lambda seen: median(seen[0]), "s", name, environment=env) for name, side in taken.items()
+    )
+    return traced, plain, [each for _, seen in taken["traced"] for each in seen]
 
 
 def seconds(parts: Sequence[Interval]) -> float:
@@ -111,7 +137,7 @@ def intervals(events: Iterable, on_gpu: bool = False) -> list[Interval]:
     return sorted(made, key=lambda i: (i.start, -i.end))
 
 
-@functools.cache
+@cache
 def computes(name: str) -> bool:
     """Returns whether the operator ``name`` computes, as PyTorch's own tables tell.
 
