@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import accumulate
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -196,7 +197,9 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
 
 def balanced(network: Network, task: Task) -> Task:
     """Returns ``task`` with so many examples, in steps of 16, that the backward pass takes about as long as sending."""
-    for _ in range(2):  # the first one warms up
-        alone, sending = (network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND))
-    backward = alone.ready[-1] - alone.backward
-    return replace(task, batch=max(16, 16 * round(task.batch * sending.seconds / backward / 16)))
+    steps = [
+        [network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)
+    ]
+    backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
+    sending = median(sent.seconds for _, sent in steps[1:])
+    return replace(task, batch=max(16, 16 * round(task.batch * sending / backward / 16)))
