@@ -197,9 +197,7 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
 
 def balanced(network: Network, task: Task) -> Task:
     """Returns ``task`` with so many examples, in steps of 16, that the backward pass takes about as long as sending."""
-    steps = [
-        [network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)
-    ]
+    steps = [[network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)]
     backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
     sending = median(sent.seconds for _, sent in steps[1:])
     return replace(task, batch=max(16, 16 * round(task.batch * sending / backward / 16)))
