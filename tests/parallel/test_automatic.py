@@ -6,7 +6,6 @@ import threading
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -83,22 +82,11 @@ def test_the_profiler_sees_two_threads_at_once() -> None:
     assert automatic.overlapped(trace) > 0
 
 
-def expected(width: int) -> list[str]:
-    """Returns the digests that integer arithmetic gives."""
-    digests = []
-    for values in program.numbers(width):
-        x = values.numpy().astype(np.int64)
-        for _ in range(program.STEPS):
-            x = np.sort((509 * x + 7) % 2**14)
-        digests.append(program.digest(x.astype(np.float32)))
-    return digests
-
-
 def test_pytorch_runs_one_line_after_the_other() -> None:
     threads = torch.get_num_threads()
     seen = automatic.in_pytorch(repeats=1)
     assert torch.get_num_threads() == threads
-    assert seen.digests == expected(2)
+    assert seen.digests == program.expected(2)
     assert automatic.share(seen.trace) == 0
     assert [s.branch for s in seen.trace if s.name == "aten::sort"] == [0] * program.STEPS + [1] * program.STEPS
 
@@ -107,7 +95,7 @@ def test_pytorch_runs_one_line_after_the_other() -> None:
 def test_the_engine_has_an_operation_for_each_step(devices: list[str]) -> None:
     with Engine(devices) as engine:
         seen = automatic.in_engine(engine, repeats=1)
-    assert seen.digests == expected(2)
+    assert seen.digests == program.expected(2)
     assert len(seen.trace) == 2 * 2 * program.STEPS
     if len(devices) == 1:
         assert automatic.overlapped(seen.trace) == 0

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dlperf import network
 from dlperf.network import PAYLOAD, Network
 from dlperf.parallel import gradients
-from dlperf.parallel.overlap import Product, Trial, over_link, pipeline, predict, without_overlap
+from dlperf.parallel.overlap import SIDES, Product, Trial, compared, over_link, pipeline, predict, without_overlap
+from dlperf.turns import columns
 
 needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
 times = st.floats(1e-6, 10)
@@ -79,6 +80,16 @@ def test_a_bucket_is_ready_with_its_last_layer() -> None:
     assert gradients.predict(alone, 0.3, [4, 4, 4]) == pytest.approx(3.1)
 
 
+@given(st.lists(st.tuples(times, times, times), min_size=1, max_size=5), st.integers(1, 64))
+def test_turns_are_compared_one_by_one(rows: list[tuple[float, float, float]], chunks: int) -> None:
+    took = columns([dict(zip(SIDES, row, strict=True)) for row in rows], dict.fromkeys(SIDES, "s"))
+    found = compared(took, chunks)
+    for i, (compute, transfer, both) in enumerate(rows):
+        assert found["fit"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / both)
+        assert found["bound"].samples[i] == pytest.approx(both / max(compute, transfer))
+        assert found["share"].samples[i] == pytest.approx(both / (compute + transfer))
+
+
 def test_computing_is_the_time_of_the_chunks_and_not_of_the_gaps_between_them() -> None:
     assert Trial(begin=1.0, computed=[(1.0, 2.0), (4.0, 6.0)], arrived=[5.0]).computing == 3
     assert Trial(begin=1.0, arrived=[5.0]).computing == 0
@@ -88,6 +99,7 @@ def test_hidden_is_what_of_the_link_lies_before_the_last_gradient() -> None:
     step = gradients.Step(begin=0.0, ready=[2.0, 4.0, 6.0], sent=[2.0, 4.0, 6.0], arrived=[5.0, 8.0, 11.0])
     assert step.under_way() == [(2.0, 5.0), (5.0, 8.0), (8.0, 11.0)]
     assert step.hidden == (6 - 2) / 9
+    assert step.computing == 6
     at_the_end = gradients.Step(begin=0.0, ready=[2.0, 6.0], sent=[6.0, 6.0], arrived=[9.0, 12.0])
     assert at_the_end.hidden == 0
 

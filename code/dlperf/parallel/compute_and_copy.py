@@ -231,6 +231,12 @@ def measured(trials: Turns[Trial], what: str = "seconds", device: torch.device |
     return trials.measurement(attrgetter(what), units[what], what, environment=environment(device))
 
 
+def at_work(trials: Turns[Trial], name: str) -> Measurement:
+    """Returns how many seconds the operations of this ``name`` took in each of the trials, all together."""
+    of = lambda trial: sum(op.end - op.start for op in trial.operations if op.name == name)
+    return trials.measurement(of, "s", name, environment=environment("cpu"))
+
+
 def typical(trials: Sequence[Trial]) -> Sequence[Any]:
     """Returns the operations of the trial whose time is the median."""
     return middle(trials, attrgetter("seconds")).operations

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import accumulate
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -86,10 +87,15 @@ class Step:
         return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, arrived, strict=False)]
 
     @property
+    def computing(self) -> float:
+        """The seconds of the forward and the backward pass, until the last gradient is ready."""
+        return max(self.ready, default=self.begin) - self.begin
+
+    @property
     def hidden(self) -> float:
         """Which share of the messages' time on the link lies before the last gradient was ready."""
         link = self.under_way()
-        return spans.at_once([link, [(self.begin, max(self.ready, default=self.begin))]]) / spans.covered(link)
+        return spans.at_once([link, [(self.begin, self.begin + self.computing)]]) / spans.covered(link)
 
     def send(self, gradient: Any) -> Any:
         """Begins to average a gradient over all hosts; returns a future."""
@@ -171,7 +177,8 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
 
     ``<way> fit`` is predicted over measured; each round predicts from its own ``alone`` and ``only send``.
-    ``<way> hidden`` is which share of the messages' time on the link lies in the backward pass.
+    ``<way> hidden`` is which share of the messages' time on the link lies in the backward pass, ``<way> stretch``
+    how long both passes take, over the same alone.
     """
     rows = []
     for _ in range(1 + repeats):
@@ -181,14 +188,16 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
             told = predict(steps[Way.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Way.AT_THE_END)
             row[f"{how} fit"] = told / row[how]
             row[f"{how} hidden"] = steps[how].hidden
+            row[f"{how} stretch"] = steps[how].computing / steps[Way.ALONE].computing
         rows.append(row)
-    units = {how.value: "s" for how in WAYS} | {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden")}
+    units = {how.value: "s" for how in WAYS}
+    units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden", "stretch")}
     return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
 
 
 def balanced(network: Network, task: Task) -> Task:
     """Returns ``task`` with so many examples, in steps of 16, that the backward pass takes about as long as sending."""
-    for _ in range(2):  # the first one warms up
-        alone, sending = (network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND))
-    backward = alone.ready[-1] - alone.backward
-    return replace(task, batch=max(16, 16 * round(task.batch * sending.seconds / backward / 16)))
+    steps = [[network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)]
+    backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
+    sending = median(sent.seconds for _, sent in steps[1:])
+    return replace(task, batch=max(16, 16 * round(task.batch * sending / backward / 16)))

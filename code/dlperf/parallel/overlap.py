@@ -5,7 +5,7 @@ The chapter *Automatic parallelism* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -21,7 +21,7 @@ from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.network import Network, process_group
-from dlperf.turns import columns, interleave
+from dlperf.turns import interleave
 
 Wait = Callable[[], Any]
 Compute = Callable[[int], Any]
@@ -235,27 +235,37 @@ def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
     return Trial(0.0, computed, sent, when["arrived"])
 
 
+SIDES = Way.COMPUTE, Way.TRANSFER, Way.PIPELINE
+
+
 def sweep(
     run: Callable[[Product, Way], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
-    Also ``fit``, predicted over measured, ``bound``, measured over the longer side, and ``share``, of the sum. Each
-    round predicts from its own sides, which come first.
+    And what `compared` says of them. All take turns, of each work first both sides.
     """
-    trials = interleave({i: partial(_round, run, work) for i, work in enumerate(works)}, repeats)
-    units = dict.fromkeys(("compute", "transfer", "pipeline"), "s")
-    units |= dict.fromkeys(("fit", "bound", "share"), "1")
-    env = environment(device)
-    return [columns(rows, units, env) for rows in trials.values()]
+    sides = {(i, how): partial(run, work, how) for i, work in enumerate(works) for how in SIDES}
+    trials, env = interleave(sides, repeats), environment(device)
+    return [
+        compared(
+            {how: trials[i, how].measurement(lambda one: one.seconds, "s", how, environment=env) for how in SIDES},
+            work.chunks,
+        )
+        for i, work in enumerate(works)
+    ]
 
 
-def _round(run: Callable[[Product, Way], Trial], work: Product) -> dict[str, float]:
-    """Returns one round of `sweep`."""
-    row = {how.value: run(work, how).seconds for how in (Way.COMPUTE, Way.TRANSFER, Way.PIPELINE)}
-    alone, sending, both = row.values()
-    row["fit"] = predict(alone, sending, work.chunks) / both
-    return row | {"bound": both / max(alone, sending), "share": both / (alone + sending)}
+def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurement]:
+    """Returns the seconds of both sides and of their ``pipeline``, taken in turn, and how these compare.
+
+    ``fit``: predicted over measured; ``bound``: measured over the longer side; ``share``: over the sum.
+    """
+    compute, transfer, both = (took[how] for how in SIDES)
+    longer = compute.larger(transfer)
+    told = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
+    ratios = {"fit": told / both, "bound": both / longer, "share": both / (compute + transfer)}
+    return {"compute": compute, "transfer": transfer, "pipeline": both, **ratios}
 
 
 def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:

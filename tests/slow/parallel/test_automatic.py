@@ -16,7 +16,6 @@ from torch._inductor.utils import fresh_cache
 from dlperf.environment import compiler
 from dlperf.parallel import automatic
 from dlperf.parallel.automatic import program, xla
-from tests.parallel.test_automatic import expected
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
 
@@ -56,7 +55,7 @@ def test_a_compiler_that_cannot_compile_is_none(tmp_path: Path) -> None:
 def test_xla_computes_the_same_and_its_trace_knows_the_branches(width: int) -> None:
     seen = automatic.in_xla(width, repeats=1)
     assert seen is not None
-    assert seen.digests == expected(width)
+    assert seen.digests == automatic.expected(width)
     assert {s.branch for s in seen.trace} == set(range(width))
     assert sum(s.name.startswith("sort") for s in seen.trace) >= width * program.STEPS
 

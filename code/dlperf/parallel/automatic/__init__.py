@@ -7,7 +7,7 @@
 The chapter *Automatic parallelism* tells the story.
 """
 
-from dlperf.parallel.automatic.program import Seen, Span, branch, branches, draw, overlapped, share
+from dlperf.parallel.automatic.program import Seen, Span, branch, branches, draw, expected, overlapped, share
 from dlperf.parallel.automatic.runs import compiled, generated, in_engine, in_pytorch
 from dlperf.parallel.automatic.xla import in_xla
 
@@ -18,6 +18,7 @@ __all__ = [
     "branches",
     "compiled",
     "draw",
+    "expected",
     "generated",
     "in_engine",
     "in_pytorch",
