@@ -157,7 +157,7 @@ def in_blocks(
 ) -> dict[str, Measurement]:
     """Returns the time per call on ``args`` of each function as `compare` does, from blocks of at least ``calls``.
 
-    A compiled function's first calls after other work are several times as long as the next ones (see `after_others`).
+    A compiled function's first calls after other work are several times as long as the next ones (see `after_work`).
     `compare` would choose blocks by them, and measure little else. Raises ValueError for no calls.
     """
     if calls < 1:
@@ -174,30 +174,26 @@ def _calls(fn: Callable[..., Any], args: Sequence[Any], calls: int) -> None:
         fn(*args)
 
 
-def after_others(
+def after_work(
     functions: dict[str, Callable[..., Any]],
+    work: Callable[[], Any],
     *args: Any,
-    calls: int = 200,
     repeats: int = 15,
     device: torch.device | str = "cpu",
 ) -> dict[str, Measurement]:
-    """Returns the seconds of each function's first call on ``args`` after so many ``calls`` of every other one.
+    """Returns the seconds of one call of each function on ``args`` right after other ``work``, all in turn.
 
-    The processor has had other code to run meanwhile, as it has in a program that does more than this.
+    What the function had left in the caches may be gone by then, as in a program that does more than this.
     """
     now = clock(device)
-    for fn in functions.values():
-        _calls(fn, args, calls)
 
-    def first(name: str) -> float:
-        for other, fn in functions.items():
-            if other != name:
-                _calls(fn, args, calls)
+    def first(fn: Callable[..., Any]) -> float:
+        work()
         start = now()
-        functions[name](*args)
+        fn(*args)
         return now() - start
 
-    taken = interleave({name: partial(first, name) for name in functions}, repeats)
+    taken = interleave({name: partial(first, fn) for name, fn in functions.items()}, repeats)
     return {name: each.per_call(name, 1, environment(device)) for name, each in taken.items()}
 
 

@@ -88,11 +88,11 @@ def test_kernels_are_the_fused_loops() -> None:
     assert compilation.kernels(compilation.generated(fn, x, mode="reduce-overhead")) == plain
 
 
-def test_a_first_call_comes_after_those_of_the_others() -> None:
+def test_a_single_call_comes_after_other_work() -> None:
     seen: list[str] = []
     ways = {name: lambda x, name=name: seen.append(name) for name in "ab"}
-    found = compilation.after_others(ways, torch.ones(1), calls=3, repeats=2)
-    assert "".join(seen) == "aaabbb" + 3 * "bbbaaaab"
+    found = compilation.after_work(ways, lambda: seen.append("-"), torch.ones(1), repeats=2)
+    assert "".join(seen) == 3 * "-a-b"
     assert {name: len(m.samples) for name, m in found.items()} == {"a": 2, "b": 2}
 
 
