@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils import benchmark
 
 from dlperf.device import synchronize
 from dlperf.environment import environment
@@ -179,11 +180,13 @@ def after_work(
     work: Callable[[], Any],
     *args: Any,
     repeats: int = 15,
+    num_threads: int | None = None,
     device: torch.device | str = "cpu",
 ) -> dict[str, Measurement]:
     """Returns the seconds of one call of each function on ``args`` right after other ``work``, all in turn.
 
     What the function had left in the caches may be gone by then, as in a program that does more than this.
+    ``num_threads`` is as in `compare`.
     """
     now = clock(device)
 
@@ -193,7 +196,8 @@ def after_work(
         fn(*args)
         return now() - start
 
-    taken = interleave({name: partial(first, fn) for name, fn in functions.items()}, repeats)
+    with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
+        taken = interleave({name: partial(first, fn) for name, fn in functions.items()}, repeats)
     return {name: each.per_call(name, 1, environment(device)) for name, each in taken.items()}
 
 
