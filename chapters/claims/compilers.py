@@ -38,7 +38,15 @@ CLAIMS = (
             "what is saved is all: to enter and to run the generated program costs nothing",
             lambda r: {"compilers.mlp-worst-fit": r["compilers.mlp-free-fit"].median},
         ),
-        fails_on={"cpu-2-cores": "compilers-mlp"},
+    ),
+    Claim(
+        id="compilers.late",
+        keys=("compilers.mlp-late-compiled", "compilers.mlp-compiled"),
+        holds=lambda r: r["compilers.mlp-late-compiled"].median >= 2 * r["compilers.mlp-compiled"].median,
+        rival=Rival(
+            "a call is a call, whatever ran before",
+            lambda r: {"compilers.mlp-late-compiled": r["compilers.mlp-compiled"].median},
+        ),
     ),
     Claim(
         id="compilers.aoti",
@@ -145,6 +153,19 @@ CLAIMS = (
         rival=Rival("the call from Python costs nothing", lambda r: {"compilers.cpp-gain": 1}),
     ),
     Claim(
+        id="compilers.cpp-fit",
+        keys=("compilers.cpp-fit", "compilers.cpp-gain", "compilers.cpp-gain-64"),
+        holds=lambda r: 0.85 < r["compilers.cpp-fit"].median < 1.15,
+        needs=("compiler",),
+        rival=Rival(
+            "C++ is faster by a factor, not by an overhead",
+            lambda r: {
+                "compilers.cpp-fit": r["compilers.cpp-fit"].median
+                * (r["compilers.cpp-gain-64"].median / r["compilers.cpp-gain"].median)
+            },
+        ),
+    ),
+    Claim(
         id="compilers.losses",
         keys=("compilers.early-difference", "compilers.early-control", "compilers.early-wrong"),
         holds=lambda r: r["compilers.early-difference"] <= 10 * r["compilers.early-control"],
@@ -162,9 +183,9 @@ OUTCOMES = (
         holds=lambda r: all(0.8 * ratio < r[key].median < 1.2 * ratio for key, ratio in MOVED.items()),
     ),
     Outcome(
-        id="compilers.border-later",
-        keys=("compilers.border-factor",),
-        holds=lambda r: r["compilers.border-factor"] > 1,
+        id="compilers.from-caches",
+        keys=("compilers.border-rate", "compilers.border-bandwidth"),
+        holds=lambda r: r["compilers.border-rate"] > r["compilers.border-bandwidth"].median,
     ),
     Outcome(
         id="compilers.new-memory",
@@ -210,14 +231,6 @@ OUTCOMES = (
         id="compilers.perceptron-loses",
         keys=("compilers.perceptron-break-even",),
         holds=lambda r: r["compilers.perceptron-break-even"] == "∞",
-    ),
-    Outcome(
-        id="compilers.same-saving",
-        keys=("compilers.python-overhead", "compilers.python-overhead-64"),
-        holds=lambda r: (
-            abs(r["compilers.python-overhead-64"].median - r["compilers.python-overhead"].median)
-            <= r["compilers.python-overhead-64"].iqr
-        ),
     ),
     Outcome(
         id="compilers.strays",

@@ -11,15 +11,12 @@ from dlperf.compilers import dispatch
 from dlperf.measurement import Measurement
 
 
-def test_the_crossover_lies_where_the_time_has_doubled() -> None:
-    times = {n: Measurement((1e-6 + n * 1e-9,)) for n in (1, 10, 100, 1000, 10_000)}
-    assert dispatch.crossover(times) == pytest.approx(1000, rel=0.02)
-    assert dispatch.crossover({n: Measurement((1.0,)) for n in (1, 10)}) == math.inf
-
-
-def test_between_two_sizes_the_line_is_straight_in_logarithms() -> None:
-    times = {1: Measurement((1.0,)), 10_000: Measurement((4.0,))}
-    assert dispatch.crossover(times) == pytest.approx(100)
+def test_the_crossover_lies_between_the_sizes_where_the_time_doubles() -> None:
+    times = {n: Measurement((1e-6 + n * 1e-9,)) for n in (1, 10, 100, 500, 2000, 10_000)}
+    assert dispatch.crossover(times) == (500, 2000)
+    assert dispatch.crossover({n: Measurement((1.0,)) for n in (1, 10)}) == (10, math.inf)
+    with pytest.raises(ValueError, match="factor above 1"):
+        dispatch.crossover(times, 1)
 
 
 def test_every_rung_of_the_ladder_adds_one() -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils import benchmark
 
 from dlperf.device import synchronize
+from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.timing import compare
+from dlperf.timing import clock, compare
+from dlperf.turns import interleave
 
 Step = Callable[[], torch.Tensor]
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -136,40 +140,65 @@ def first_calls_in_new_process(
     return dict(json.loads(done.stdout))
 
 
-def kernels(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> list[str]:
-    """Returns the source of the loops that `torch.compile`, with these options, makes of ``fn`` for ``x`` on a CPU."""
+def generated(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> str:
+    """Returns the program that `torch.compile`, with these options, generates of ``fn`` for ``x``."""
     from torch._inductor.utils import run_and_get_code  # part of the compiler, whose import `first_calls` times
 
     torch.compiler.reset()
-    _, sources = run_and_get_code(torch.compile(fn, **options), x)
-    return [kernel for source in sources for kernel in re.findall(r"\'\'\'(.*?)\'\'\'", source, re.DOTALL)]
+    return "".join(run_and_get_code(torch.compile(fn, **options), x)[1])
+
+
+def kernels(program: str) -> list[str]:
+    """Returns the source of the loops in a program that was `generated` for a CPU."""
+    return re.findall(r"'''(.*?)'''", program, re.DOTALL)
 
 
 def in_blocks(
-    functions: dict[str, Callable[[torch.Tensor], Any]], x: torch.Tensor, calls: int = 20, **options: Any
+    functions: dict[str, Callable[..., Any]], *args: Any, calls: int = 200, **options: Any
 ) -> dict[str, Measurement]:
-    """Returns the time per call on ``x`` of each function as `compare` does, from blocks of at least so many ``calls``.
+    """Returns the time per call on ``args`` of each function as `compare` does, from blocks of at least ``calls``.
 
-    A compiled function's first call after other work is several times as long as the next ones, since its guards
-    and wrappers have left the caches. `compare` would take that for the length of a call, and choose small blocks.
-    Raises ValueError for no calls.
+    A compiled function's first calls after other work are several times as long as the next ones (see `after_work`).
+    `compare` would choose blocks by them, and measure little else. Raises ValueError for no calls.
     """
     if calls < 1:
         raise ValueError(f"a block has at least one call, got {calls}")
-
-    def block(fn: Callable[[torch.Tensor], Any]) -> Callable[[], None]:
-        def run() -> None:
-            for _ in range(calls):
-                fn(x)
-
-        run()
-        return run
-
-    found = compare({name: block(fn) for name, fn in functions.items()}, **options)
+    found = compare({name: partial(_calls, fn, args, calls) for name, fn in functions.items()}, **options)
     return {
         name: replace(m, samples=tuple(s / calls for s in m.samples), calls_per_sample=calls * m.calls_per_sample)
         for name, m in found.items()
     }
+
+
+def _calls(fn: Callable[..., Any], args: Sequence[Any], calls: int) -> None:
+    for _ in range(calls):
+        fn(*args)
+
+
+def after_work(
+    functions: dict[str, Callable[..., Any]],
+    work: Callable[[], Any],
+    *args: Any,
+    repeats: int = 15,
+    num_threads: int | None = None,
+    device: torch.device | str = "cpu",
+) -> dict[str, Measurement]:
+    """Returns the seconds of one call of each function on ``args`` right after other ``work``, all in turn.
+
+    What the function had left in the caches may be gone by then, as in a program that does more than this.
+    ``num_threads`` is as in `compare`.
+    """
+    now = clock(device)
+
+    def first(fn: Callable[..., Any]) -> float:
+        work()
+        start = now()
+        fn(*args)
+        return now() - start
+
+    with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
+        taken = interleave({name: partial(first, fn) for name, fn in functions.items()}, repeats)
+    return {name: each.per_call(name, 1, environment(device)) for name, each in taken.items()}
 
 
 def break_even(seconds: float, before: Measurement, after: Measurement) -> float:

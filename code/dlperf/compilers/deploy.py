@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import subprocess
 import sys
 import tempfile
@@ -13,10 +12,10 @@ from typing import Any
 import torch
 from torch.utils import benchmark
 
+from dlperf.compilers.compilation import in_blocks
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.native import build, libtorch_options
-from dlperf.timing import compare
 from dlperf.turns import columns
 
 PROGRAM = r"""
@@ -119,16 +118,17 @@ def latencies(
     """Returns the time per call on ``x`` of each function in Python, and as ``C++`` of the package at ``path`` there.
 
     They are measured in turn, each with one thread: how the system wakes and places the threads of two processes is
-    luck. Each of the ``rounds`` has a C++ process of its own, and gives the median of its ``samples``.
+    luck. Each of the ``rounds`` has a C++ process of its own, and gives the median of its ``samples``, which in both
+    languages are of as many calls in a row: the first of them would tell something else.
     """
-    in_python: dict[str, Callable[[], Any]] = {name: functools.partial(fn, x) for name, fn in functions.items()}
     rows = []
     with torch.inference_mode(), benchmark.set_torch_threads(1):
-        for fn in in_python.values():
-            fn()
+        for fn in functions.values():
+            fn(x)
         for _ in range(rounds):
             in_cpp = run_in_cpp(path, [x], samples=samples)[1]
-            found = {**compare(in_python, repeats=samples, device="cpu"), "C++": in_cpp}
+            blocks = in_blocks(functions, x, calls=in_cpp.calls_per_sample, repeats=samples, device="cpu")
+            found = {**blocks, "C++": in_cpp}
             rows.append({name: m.median for name, m in found.items()})
     return columns(rows, dict.fromkeys(rows[0], "s"), environment("cpu"), in_cpp.calls_per_sample)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,11 +21,9 @@ from dlperf.turns import columns
 LOOP = """
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
-#include <c10/core/InferenceMode.h>
 #include <chrono>
 
 extern "C" double add(long elements, long calls, const char* where) {
-  const c10::InferenceMode no_gradients;
   const auto device = at::device(at::Device(where));
   const at::Tensor x = at::ones({elements}, device);
   const at::Tensor one = at::ones({}, device);
@@ -66,50 +65,52 @@ def add_in_python(elements: int, calls: int, device: torch.device) -> tuple[floa
     Raises ValueError for no calls.
     """
     _some(calls)
-    with torch.inference_mode():
-        x, one = torch.ones(elements, device=device), torch.ones((), device=device)
+    x, one = torch.ones(elements, device=device), torch.ones((), device=device)
+    torch.add(x, one)
+    synchronize(device)
+    start = time.perf_counter()
+    for _ in range(calls):
         torch.add(x, one)
-        synchronize(device)
-        start = time.perf_counter()
-        for _ in range(calls):
-            torch.add(x, one)
-        asked = time.perf_counter()
-        synchronize(device)
-        return (asked - start) / calls, (time.perf_counter() - start) / calls
+    asked = time.perf_counter()
+    synchronize(device)
+    return (asked - start) / calls, (time.perf_counter() - start) / calls
 
 
-def additions(elements: int, device: torch.device, repeats: int = 11) -> dict[str, Measurement]:
+def additions(elements: int, device: torch.device, repeats: int = 11, warm_up: float = 0.1) -> dict[str, Measurement]:
     """Returns the time per addition of 1 to ``elements`` numbers in s: asked for in C++, in Python, and ``done``.
 
-    The loops take turns. They are short enough for a GPU's queue, so that asking never waits for a place in it.
+    The loops take turns, for ``warm_up`` seconds before any of them counts. They are short enough for a GPU's queue,
+    so that asking never waits for a place in it.
     """
     calls = 200 if is_gpu(device) else max(4, min(200, 2_000_000 // elements))
-    rows = []
-    for _ in range(repeats):
+
+    def turn() -> dict[str, float]:
         synchronize(device)
         in_cpp = add_in_cpp(elements, calls, device)
         synchronize(device)
         in_python, done = add_in_python(elements, calls, device)
-        rows.append({"C++": in_cpp, "Python": in_python, "done": done})
+        return {"C++": in_cpp, "Python": in_python, "done": done}
+
+    end = time.perf_counter() + warm_up
+    while time.perf_counter() < end:
+        turn()
+    rows = [turn() for _ in range(repeats)]
     return columns(rows, dict.fromkeys(rows[0], "s"), environment(device), calls)
 
 
-def crossover(times: Mapping[int, Measurement], factor: float = 2) -> float:
-    """Returns the size from which an operation takes ``factor`` times what it takes at the smallest one.
+def crossover(times: Mapping[int, Measurement], factor: float = 2) -> tuple[int, float]:
+    """Returns the largest size at which an operation takes less than ``factor`` times the least's time, and the next.
 
-    From there on its work outweighs what it costs to ask for it. ``times`` is by size; in between, the logarithms
-    of both are taken to lie on a line. Infinity if no size takes so long. ValueError for a ``factor`` that is already
-    reached there, or where nothing was measured.
+    From there on its work outweighs what it costs to ask for it. ``times`` is by size. The second is infinity if
+    there is no larger one. ValueError for a ``factor`` that is already reached at the least size, or where nothing
+    was measured.
     """
     if not times or factor <= 1:
         raise ValueError(f"a factor above 1, of the time at the smallest size; got {factor} and {len(times)} sizes")
     sizes = sorted(times)
     limit = factor * times[sizes[0]].median
-    longer = next((i for i, n in enumerate(sizes) if times[n].median >= limit), None)
-    if longer is None:
-        return float("inf")
-    ends = sizes[longer - 1 : longer + 1]
-    return float(np.exp(np.interp(np.log(limit), [np.log(times[n].median) for n in ends], np.log(ends))))
+    below = max(n for n in sizes if times[n].median < limit)
+    return below, min((n for n in sizes if n > below), default=math.inf)
 
 
 def one_number() -> dict[str, Callable[[], Any]]:

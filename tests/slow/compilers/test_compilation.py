@@ -81,10 +81,19 @@ def test_a_further_graph_differs_in_a_few_neurons_and_finds_nothing_compiled(mon
 
 @needs_compiler
 def test_kernels_are_the_fused_loops() -> None:
-    plain = compilation.kernels(compilation.chain(3), torch.ones(1000))
+    fn, x = compilation.chain(3), torch.ones(1000)
+    plain = compilation.kernels(compilation.generated(fn, x))
     assert len(plain) == 1
     assert "for(" in plain[0]
-    assert compilation.kernels(compilation.chain(3), torch.ones(1000), mode="reduce-overhead") == plain
+    assert compilation.kernels(compilation.generated(fn, x, mode="reduce-overhead")) == plain
+
+
+def test_a_single_call_comes_after_other_work() -> None:
+    seen: list[str] = []
+    ways = {name: lambda x, name=name: seen.append(name) for name in "ab"}
+    found = compilation.after_work(ways, lambda: seen.append("-"), torch.ones(1), repeats=2)
+    assert "".join(seen) == 3 * "-a-b"
+    assert {name: len(m.samples) for name, m in found.items()} == {"a": 2, "b": 2}
 
 
 def test_a_nudge_is_a_rounding_error() -> None:
