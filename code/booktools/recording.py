@@ -68,7 +68,7 @@ def take_in(book: Book, name: str, folder: Path) -> None:
 def _named_well(name: str) -> None:
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) or name == HERE:
         raise BookError(
-            f"MACHINE={name!r}: a machine's name is lower-case letters, digits and hyphens, such as cpu-2-cores"
+            f"MACHINE={name!r}: a machine's name is lower-case letters, digits and hyphens, such as cpu-2-cores-intel"
         )
 
 

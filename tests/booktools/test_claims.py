@@ -169,7 +169,14 @@ CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded i
 
 @pytest.mark.parametrize(("claim", "recorded"), CASES, ids=[f"{c.id}@{m.name}" for c, m in CASES])
 def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> None:
-    """A claim that fails on a machine must say so beforehand, and must then really fail."""
+    """A claim that fails on a machine must say so beforehand, and must then really fail.
+
+    A machine may be out of reach when code changes. Its record then proves nothing, and another has to.
+    """
+    is_stale = lambda machine: any(machine.stale(key) for key in claim.keys)
+    if is_stale(recorded):
+        assert not all(map(is_stale, MACHINES)), "the code has changed since, and no record of this is current"
+        return
     verdict = judge(claim, recorded)
     lacking_hardware = [need for need in claim.needs if not recorded.has(need)]
     if lacking_hardware:
