@@ -89,7 +89,7 @@ CLAIMS = (
     Claim(
         id="async.bounded",
         keys=("async.two-saved",),
-        holds=lambda r: r["async.two-saved"].median > 0.5,
+        holds=lambda r: r["async.two-saved"].median > 0.25,
         rival=Rival(
             "a bound makes both sides take turns, as a wait for each batch does",
             lambda r: {"async.two-saved": 0},

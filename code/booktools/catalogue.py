@@ -16,7 +16,7 @@ from pathlib import Path
 
 from booktools.book import BookError
 
-NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
+NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
 COLUMNS = 76
 """The width of the code that a page shows: more would scroll."""
 UNITS = frozenset(

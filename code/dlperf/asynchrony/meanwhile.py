@@ -22,7 +22,7 @@ LONG = 0.02
 """Seconds that a thread sleeps before it counts as one that has slept for long."""
 
 
-def enqueueing(engine: Any, n: int = 3000, repeats: int = 9) -> dict[str, Measurement]:
+def enqueueing(engine: Any, n: int = 10_000, repeats: int = 9) -> dict[str, Measurement]:
     """Returns the seconds of a call that enqueues an operation on one number, by what the back end does, in turn.
 
     It is ``held`` at a gate; is ``computing``, in an operator that needs no lock of Python's; runs ``python``, which
