@@ -23,7 +23,6 @@ VERBATIM = frozenset(
         "code-block",
         "literalinclude",
         "math",
-        "machines",
         "claims",
         "environments",
         "bibliography",
@@ -39,6 +38,7 @@ NAMED = frozenset(
     [
         "claim",
         "outcome",
+        "machines",
         "glue:figure",
         "figure",
         "image",
@@ -53,7 +53,7 @@ NAMED = frozenset(
 """Directives whose argument is a name, not prose; those not here may have a title to translate."""
 TITLED = frozenset(["exercise", "card", "grid-item-card", "exercise-start"])
 """Of those, the ones whose argument is a title after all."""
-PROSE_OPTIONS = frozenset({"alt", "caption"})
+PROSE_OPTIONS = frozenset({"alt", "caption", "rows"})
 
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
 _OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from docutils import nodes
@@ -34,12 +34,13 @@ class MachinesDirective(SphinxDirective, Recording):
     """``{machines} key…``: the same measurements on every recorded machine and on this build's.
 
     With ``:chart:``, bars stand beside the values: all of the directive's keys on one scale, from zero.
+    ``:rows: one core | two cores`` says what the rows are, in the page's language, where the records do not.
     """
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = False
-    option_spec: ClassVar = {"chart": directives.flag}
+    option_spec: ClassVar = {"chart": directives.flag, "rows": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         keys = self.arguments[0].split()
@@ -47,18 +48,28 @@ class MachinesDirective(SphinxDirective, Recording):
         for key in [key for key in keys if key not in known]:
             logger.warning("{machines}: no machine has a record %r", key, location=self.get_location())
         self.keys = known
-        rows: list[list[Cell]] = []
-        for key in self.keys:
-            entry = next(m.records[key] for m in self.machines if key in m.records)
-            description = getattr(entry["value"], "description", "")
-            name = nodes.Text(self.say(description)) if description else nodes.literal("", key, classes=["dl-key"])
-            rows.append([[name], *(self.shown(machine, key) for machine in self.machines)])
+        named = [name.strip() for name in self.options["rows"].split("|")] if "rows" in self.options else None
+        if named and len(named) != len(keys):
+            logger.warning("{machines}: %d rows for %d keys", len(named), len(keys), location=self.get_location())
+        told = dict(zip(keys, named or (), strict=False))
+        rows: list[list[Cell]] = [
+            [[self.row_name(key, told)], *(self.shown(machine, key) for machine in self.machines)] for key in self.keys
+        ]
         heads: list[Cell] = [self.say("measurement"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, rows, "dl-machines")
         note = self.say("Median ± half the interquartile range.")
         box += nodes.paragraph("", note, classes=["dl-note"])
         report_missing(self.get_location())
         return [box]
+
+    def row_name(self, key: str, told: Mapping[str, str]) -> nodes.Node:
+        """Returns what a row is called: as the page says, as its record describes itself, or else by its key."""
+        entry = next(m.records[key] for m in self.machines if key in m.records)
+        if key in told:
+            return nodes.Text(told[key])
+        if description := getattr(entry["value"], "description", ""):
+            return nodes.Text(self.say(description))
+        return nodes.literal("", key, classes=["dl-key"])
 
     def shown(self, machine: Machine, key: str) -> list[nodes.Node]:
         """Returns one record as a cell, under its bar where a chart was asked for."""

@@ -81,6 +81,10 @@ def machines_key_is_unknown(book: Book) -> None:
     edit_both(book, "tiny", "{machines} tiny.sum", "{machines} tiny.sun")
 
 
+def machines_has_more_rows_than_keys(book: Book) -> None:
+    edit_both(book, "tiny", ":rows: ", ":rows: more | ")
+
+
 def key_in_a_table_is_unknown(book: Book) -> None:
     edit_both(book, "tiny", "{here}`tiny.sum`", "{here}`tiny.sun`")
 
@@ -140,6 +144,7 @@ BAD = (
     (label_is_not_translated, r"chapters/zh/tiny\.md:\d+: .*labels\.zh\.po has no translation of 'number of sheep'"),
     (glue_key_is_unknown, r"chapters/en/tiny\.md:\d+: .*'tiny\.sun'"),
     (machines_key_is_unknown, r"chapters/en/tiny\.md:\d+: .*no machine has a record 'tiny\.sun'"),
+    (machines_has_more_rows_than_keys, r"chapters/en/tiny\.md:\d+: .*\{machines\}: 3 rows for 2 keys"),
     (key_in_a_table_is_unknown, r"chapters/en/tiny\.md:\d+: .*no machine has a record 'tiny\.sun'"),
     (claim_is_unknown, r"chapters/en/tiny\.md:\d+: .*there is no claim 'tiny\.negative'"),
     (claim_reads_an_unknown_key, r"chapters/en/tiny\.md:\d+: .*tiny\.positive: no machine has a record 'tiny\.sun'"),

@@ -120,7 +120,11 @@ def test_figures_take_the_page_s_colours(built: Book) -> None:
 def test_machines_are_a_table_or_a_chart(built: Book) -> None:
     boxes = re.findall(r'<div class="dl-table-box dl-machines.*?</table>', page(built, "tiny.html"), re.S)
     assert [box.count('class="dl-bar"') for box in boxes] == [0, 1]
-    assert all("tiny.sum" in box for box in boxes)
+    assert "a short sum" in boxes[0]
+    assert "how large it is" in boxes[0]
+    assert "<p>sum</p>" in boxes[1]  # as the record describes itself
+    assert not any("tiny.sum" in box for box in boxes)
+    assert "大小" in page(built, "zh/tiny.html")
 
 
 def test_a_table_sets_this_machine_beside_the_recorded_ones(copy: Book) -> None:
