@@ -99,7 +99,8 @@ def bench(book: Book, against: str = "") -> None:
         worktrees.callback(_print, times)  # what there is, also where this is cut off
         for _, side, name, prepare in tqdm(turns, unit="build"):
             prepare()
-            times.setdefault((name, side.name), []).append(_timed(side.build))
+            took = _timed(side.build)
+            times.setdefault((name, side.name), []).append(took)
         print(f"requests to another host: {foreign_requests(sides[0].book.build / 'html')}")
 
 
@@ -145,10 +146,10 @@ def _side(name: str, tree: Path, target: Path) -> Side:
     for chapter in TWICE:
         for path in [*target.glob(f"chapters/*/{chapter}.md"), *target.glob(f"records/*/{chapter}.ipynb"),
                      target / f"chapters/claims/{chapter}.py"]:  # fmt: skip
-            twin = path.with_name(f"{chapter}twin{path.suffix}")
+            twin = path.with_name(_twin(chapter) + path.suffix)
             twin.write_text(_renamed(path.read_text(encoding="utf-8"), chapter), encoding="utf-8")
     toc = target / "_toc.yml"
-    more = "".join(f"  - file: {chapter}twin\n" for chapter in TWICE)
+    more = "".join(f"  - file: {_twin(chapter)}\n" for chapter in TWICE)
     toc.write_text(toc.read_text(encoding="utf-8").replace("  - file: machines\n", more + "  - file: machines\n"))
     side = Side(name, Book(target), tree / "code")
     side.run(sys.executable, "-c", PREPARE)
@@ -157,7 +158,12 @@ def _side(name: str, tree: Path, target: Path) -> Side:
 
 def _renamed(text: str, chapter: str) -> str:
     """Returns a chapter's text with its labels and keys under its twin's name; paths and modules stay."""
-    return re.sub(rf"(?<![\w./]){chapter}(?=[.-][a-z])|(?<=\(){chapter}(?=\)=)", f"{chapter}twin", text)
+    return re.sub(rf"(?<![\w./]){chapter}(?=[.-][a-z])|(?<=\(){chapter}(?=\)=)", _twin(chapter), text)
+
+
+def _twin(chapter: str) -> str:
+    """Returns the name of a chapter's twin, no longer than its own: no line of code becomes too wide."""
+    return chapter[:-1] + "2"
 
 
 def foreign_requests(site: Path) -> int:

@@ -134,6 +134,5 @@ def all_machines(book: Book, edition: str = HERE) -> list[Machine]:
 
 def _is_of(here: Machine, machine: Machine) -> bool:
     """Returns whether a record consists of executions of the machine that builds, and of all of them."""
-    return bool(here.executions) and {page: done.reading.digest for page, done in here.executions.items()} == {
-        page: done.reading.digest for page, done in machine.executions.items()
-    }
+    when = lambda one: {page: done.reading.mark for page, done in one.executions.items()}
+    return bool(here.executions) and when(here) == when(machine)
