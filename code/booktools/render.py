@@ -60,12 +60,18 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
 
 
 def translate_markup(markup: str, labels: Catalogue) -> str:
-    """Returns HTML with the text between its tags translated, except in ``<code>`` and in what is a name."""
+    """Returns HTML with the text between its tags translated, except in ``<code>`` and in what is a name.
+
+    A number and its unit stay on one line, in however narrow a column.
+    """
     soup = BeautifulSoup(markup, "html.parser")
     for text in soup.find_all(string=True):
         if type(text) is NavigableString and not text.find_parent(_is_kept):  # a comment is a string of another type
-            text.replace_with(labels.translate(str(text)))
+            text.replace_with(_BEFORE_UNIT.sub("\u00a0", labels.translate(str(text))))
     return str(soup)
+
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[A-Za-zµ%/]{1,7}(?![A-Za-z]))")
 
 
 def _is_kept(tag: Tag) -> bool:

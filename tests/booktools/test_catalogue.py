@@ -131,6 +131,12 @@ def test_markup_keeps_its_tags_and_code(labels: Catalogue) -> None:
     )
 
 
+def test_a_number_and_its_unit_stay_on_one_line(labels: Catalogue) -> None:
+    markup = "<td>45 ms</td><td>32.2 ± 0.4 GB/s</td><td>7 %</td><td>2 or more</td>"
+    kept = markup.replace("45 ms", "45\u00a0ms").replace("0.4 GB", "0.4\u00a0GB").replace("7 %", "7\u00a0%")
+    assert translate_markup(markup, labels) == kept.replace("2 or", "2\u00a0or")
+
+
 @pytest.mark.parametrize("kept", ["<{0}><b>8 threads</b> 8 threads</{0}>", "<{0}><{0}>a</{0}> 8 threads</{0}>"])
 @pytest.mark.parametrize("tag", ["code", 'td translate="no"'])
 def test_what_is_kept_ends_with_its_own_tag(kept: str, tag: str, labels: Catalogue) -> None:
