@@ -96,7 +96,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="parallel.pipeline",
         keys=("parallel.pipeline-bound",),
-        holds=lambda r: r["parallel.pipeline-bound"].median < 1.15,
+        holds=lambda r: r["parallel.pipeline-bound"].median < 1.2,
         needs=("cores>=2",),
         rival=Rival("half of the shorter side stays visible", lambda r: {"parallel.pipeline-bound": 1.5}),
     ),

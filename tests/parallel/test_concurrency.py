@@ -134,6 +134,7 @@ def test_the_four_ways_are_measured_and_threads_are_as_before() -> None:
 def test_the_gain_is_the_ratio_of_both_times() -> None:
     split, alone, workers = 3e-6, 40e-6, 4
     assert saturation.gain(split, alone, workers) == pytest.approx((split + alone / workers) / (alone / workers))
+    assert saturation.gain(-split * 99, alone, workers) == 1  # noise: else a curve would have no logarithm
 
 
 @pytest.mark.parametrize(

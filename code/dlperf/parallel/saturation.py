@@ -195,9 +195,9 @@ def gain(split: float, alone: float, workers: int) -> float:
     """Returns the predicted time of operators that are split over that of whole ones, on as many ``workers``.
 
     On ``workers`` threads an operator takes ``split + alone / workers`` seconds; whole ones, shared out, take
-    ``alone / workers`` each.
+    ``alone / workers`` each. A split that was measured as less than nothing is noise, and counts as nothing.
     """
-    return 1 + workers * split / alone
+    return 1 + workers * max(split, 0) / alone
 
 
 def stays_below(level: float, sizes: Sequence[int], ratios: Sequence[float]) -> float:
