@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from dlperf import counters, spans, turns
+from dlperf import breakdown, counters, profiles, spans, turns
 from dlperf.asynchrony import backlog, data_loading
 from dlperf.compilers import compilation, dispatch
 from dlperf.hardware import access_patterns, alpha_beta, caches, false_sharing, pointer_chase
-from dlperf.measuring import distribution, laws, pitfalls, timeline
+from dlperf.measuring import distribution, laws, pitfalls
 from dlperf.parallel import compute_and_copy, overlap, saturation, schedule
 
 CPU = torch.device("cpu")
@@ -31,8 +31,8 @@ REFUSED: Iterable[tuple[Callable[[], object], str]] = [
     (lambda: turns.Turns([1.0]).per_call("", 0, {}), "at least one call, got 0"),
     (lambda: turns.middle([], float), "of no answers"),
     (lambda: spans.extent([]), "without a span"),
-    (lambda: timeline.typical([]), "of no answers"),
-    (lambda: timeline.shares([]), "without a span"),
+    (lambda: profiles.typical([]), "of no answers"),
+    (lambda: breakdown.parts([]), "without a span"),
     (lambda: compute_and_copy.typical([]), "of no answers"),
     (lambda: compute_and_copy.measured(turns.Turns(), "speed"), "seconds, overlap, hidden, pages, not its speed"),
     (lambda: backlog.middle([]), "of no answers"),

@@ -14,6 +14,15 @@ CLAIMS = (
         rival=Rival("the rate is the same", lambda r: {"measuring.batch-256": r["measuring.batch-1"].median}),
     ),
     Claim(
+        id="measuring.step",
+        keys=("measuring.resnet-fit", "measuring.gpt-fit", "measuring.resnet-mfu", "measuring.gpt-mfu"),
+        holds=lambda r: all(abs(r[f"measuring.{name}-fit"].median - 1) < 0.2 for name in ("resnet", "gpt")),
+        rival=Rival(
+            "a step takes as long as its arithmetic at the rate of a large product",
+            lambda r: {f"measuring.{name}-fit": r[f"measuring.{name}-mfu"].median for name in ("resnet", "gpt")},
+        ),
+    ),
+    Claim(
         id="measuring.warm-up",
         keys=("measuring.warm-up-factor",),
         holds=lambda r: r["measuring.warm-up-factor"].median > 1.5,
@@ -99,15 +108,19 @@ CLAIMS = (
 
 OUTCOMES = (
     Outcome(
+        id="measuring.profiler",
+        keys=("measuring.resnet-profiler-cost", "measuring.gpt-profiler-cost"),
+        holds=lambda r: max(r[f"measuring.{name}-profiler-cost"].median for name in ("resnet", "gpt")) < 1.1,
+    ),
+    Outcome(
+        id="measuring.bfloat16",
+        keys=("measuring.bfloat16",),
+        holds=lambda r: r["measuring.bfloat16"].median > 1,
+    ),
+    Outcome(
         id="measuring.cached",
         keys=("measuring.cached",),
         holds=lambda r: r["measuring.cached"].median > 1.5,
-    ),
-    Outcome(
-        id="measuring.pools",
-        keys=("measuring.alone", "measuring.in-turn"),
-        holds=lambda r: r["measuring.in-turn"].median > 1.5 * r["measuring.alone"].median,
-        needs=("cores>=2",),
     ),
     Outcome(
         id="measuring.paging",
@@ -118,11 +131,6 @@ OUTCOMES = (
         id="measuring.small-kept",
         keys=("measuring.small-pages",),
         holds=lambda r: r["measuring.small-pages"] < 64,
-    ),
-    Outcome(
-        id="measuring.processes",
-        keys=("measuring.farthest", "measuring.by-chance"),
-        holds=lambda r: r["measuring.farthest"] > r["measuring.by-chance"],
     ),
     Outcome(
         id="measuring.square-root",

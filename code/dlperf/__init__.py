@@ -13,6 +13,10 @@ Every chapter uses the spine:
 ``budget``       seconds_left, what the limit of a notebook's cell leaves
 ``environment``  what a measurement was taken on
 ``records``      record, which hands a value to the book
+``profiles``     what PyTorch's profiler saw of a step, as intervals
+``breakdown``    where the time of a step goes, drawn the same way everywhere
+``downloads``    offer, which hands a file to the book
+``drawing``      boxes, lanes and arrows: figures without axes
 ``plot``         figures in the book's look
 ``palette``      their colours
 ``native``       C++ from Python

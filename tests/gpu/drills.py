@@ -37,9 +37,10 @@ submit, wait = pitfalls.queue_and_wait("cuda")
 submit(busy)
 assert taken(wait) > 0.015
 """,
-    "measuring/timeline.py": """
-from dlperf.measuring import timeline
-timeline.traces(timeline.small_step("cuda"), "cuda", 2, 1)
+    "profiles.py": """
+from dlperf import profiles
+assert profiles.length(profiles.traces(busy, "cuda", 1, 1)[0]) > 0.015
+assert min(profiles.traced_and_plain(busy, "cuda", 1)[1].samples) > 0.015
 """,
     "asynchrony/blocking.py": """
 from dlperf.asynchrony import blocking

@@ -50,15 +50,6 @@ def test_same_against_same_centres_on_one_and_narrows():
     assert np.ptp(many) < np.ptp(one)
 
 
-def test_farthest_by_chance_is_what_alike_processes_show():
-    rng = np.random.default_rng(1)
-    alike = [rng.normal(scale, 0.05 * scale, 200) for scale in (1, 2, 3, 4, 5)]  # levels differ, scatter does not
-    medians = np.median(rng.normal(1, 0.05, (4000, 5, 200)), axis=2)
-    shown = np.percentile(medians.max(axis=1) / medians.min(axis=1), 95)
-    assert distribution.farthest_by_chance(alike) - 1 == pytest.approx(shown - 1, rel=0.3)
-    assert distribution.farthest_by_chance([[2.0] * 10, [5.0] * 10]) == 1
-
-
 def test_near_counts_shares():
     assert distribution.near(Measurement((1.0, 1.05, 2.0, 4.0)), 1.0) == 0.5
     assert distribution.near(Measurement((1.0, 9.0)), 5.0) == 0.0

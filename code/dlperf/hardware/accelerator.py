@@ -36,11 +36,17 @@ def product(n: int, dtype: torch.dtype, device: torch.device | str) -> Callable[
 def products(
     sizes: Sequence[int], dtypes: Sequence[torch.dtype], device: torch.device | str, repeats: int = 9
 ) -> dict[tuple[torch.dtype, int], Measurement]:
-    """Returns FLOP/s by type and number of rows; the types alternate at each size."""
+    """Returns FLOP/s by type and number of rows; the types alternate at each size.
+
+    A type of which one product has taken more than half a second is tried at no larger size: a processor without units
+    for it may need a thousand times as long as for float32.
+    """
     found: dict[tuple[torch.dtype, int], Measurement] = {}
-    for n in sizes:
-        times = compare({str(d): product(n, d, device) for d in dtypes}, repeats=repeats, max_seconds=5, device=device)
-        found |= {(d, n): times[str(d)].per_second(2 * n**3, "FLOP") for d in dtypes}
+    left = list(dtypes)
+    for n in sorted(sizes):
+        times = compare({str(d): product(n, d, device) for d in left}, repeats=repeats, max_seconds=5, device=device)
+        found |= {(d, n): times[str(d)].per_second(2 * n**3, "FLOP") for d in left}
+        left = [d for d in left if times[str(d)].median < 0.5]
     return found
 
 

@@ -4,5 +4,6 @@
 ``distribution``  samples as a distribution: intervals, and how often they are right
 ``model``         the performance model: arithmetic, traffic, the overhead of asking
 ``laws``          Amdahl, Gustafson and Little, with their experiments
-``timeline``      where a training step's time goes, by PyTorch's profiler
+``prediction``    a training step predicted from its operators, and the regime of each
+``drawings``      what has no axes: three costs, a step, a clock read too early, two laws, a queue
 """

@@ -68,21 +68,6 @@ def same_against_same(samples: Sequence[float], n: int, trials: int = 2000, seed
     return one / other
 
 
-def farthest_by_chance(
-    runs: Sequence[Sequence[float]], block: int = 5, trials: int = 2000, seed: int = 0, level: float = 95
-) -> float:
-    """Returns what the largest median over the smallest stays below in ``level`` percent of cases by chance.
-
-    ``runs`` has shape ``(processes, samples)``. Each is divided by its own median, so that only the scatter
-    within a process is left; new runs are put together from blocks of consecutive samples of all of them.
-    """
-    scatter = np.array([np.asarray(run) / np.median(run) for run in runs])
-    blocks = np.lib.stride_tricks.sliding_window_view(scatter, block, axis=1).reshape(-1, block)
-    shape = trials, len(runs), scatter.shape[1] // block
-    medians = np.median(blocks[np.random.default_rng(seed).integers(0, len(blocks), shape)], axis=(2, 3))
-    return float(np.percentile(medians.max(axis=1) / medians.min(axis=1), level))
-
-
 def near(m: Measurement, value: float, within: float = 0.1) -> float:
     """Returns the share of samples that lie within ``within`` (a ratio) of ``value``."""
     samples = np.asarray(m.samples)

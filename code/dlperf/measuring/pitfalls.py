@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import chain
 from operator import itemgetter
 from statistics import median
 from typing import Any
@@ -169,32 +168,6 @@ def fair_comparison(n: int = 1000, repeats: int = 10) -> dict[str, Measurement]:
     env, times = in_fresh_process(expression, **ONE_THREAD)
     shared = mark()
     return {name: Measurement(tuple(samples), "s", name, 1, env, shared) for name, samples in times.items()}
-
-
-def side_by_side(n: int = 512, rounds: int = 5, each: int = 4, rest: float = 0.2) -> dict[str, Measurement]:
-    """Returns the time of PyTorch's product in seconds: ``alone``, and in ``turn`` with NumPy's, all threads each.
-
-    Both libraries keep threads that stay awake for a while after a product, waiting for the next one. So
-    ``rest`` seconds pass before each round of the one and of the other; the rounds alternate.
-    """
-    a = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
-    t = torch.from_numpy(a)
-    ours = partial(torch.matmul, t, t)
-    sides: dict[str, dict[str, Callable[[], object]]] = {
-        "alone": {"ours": ours},
-        "turn": {"ours": ours, "theirs": partial(np.matmul, a, a)},
-    }
-
-    def rested(side: dict[str, Callable[[], object]]) -> list[float]:
-        time.sleep(rest)
-        return clock_in_turn(side, each)["ours"]
-
-    found = interleave({name: partial(rested, side) for name, side in sides.items()}, rounds, warm_up=0)
-    env = environment("cpu")
-    return {
-        name: Turns(chain.from_iterable(times), times.mark).measurement(float, "s", name, environment=env)
-        for name, times in found.items()
-    }
 
 
 def clock_and_count(
