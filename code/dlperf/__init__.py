@@ -16,9 +16,9 @@ Every chapter uses the spine:
 ``profiles``     what PyTorch's profiler saw of a step, as intervals
 ``breakdown``    where the time of a step goes, drawn the same way everywhere
 ``downloads``    offer, which hands a file to the book
-``drawing``      boxes, lanes and arrows: figures without axes
 ``plot``         figures in the book's look
 ``palette``      their colours
+``drawing``      drawings of an idea, from boxes, lanes, arrows and clocks
 ``native``       C++ from Python
 ``workers``      crews of processes, pinned to a core each
 ``models``       ResNet-18 and a small GPT, and their training step
