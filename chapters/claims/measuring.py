@@ -113,6 +113,11 @@ OUTCOMES = (
         holds=lambda r: max(r[f"measuring.{name}-profiler-cost"].median for name in ("resnet", "gpt")) < 1.1,
     ),
     Outcome(
+        id="measuring.products",
+        keys=("measuring.resnet-products",),
+        holds=lambda r: r["measuring.resnet-products"] > 0.8,
+    ),
+    Outcome(
         id="measuring.bfloat16",
         keys=("measuring.bfloat16",),
         holds=lambda r: r["measuring.bfloat16"].median > 1,

@@ -11,7 +11,6 @@ from functools import cache
 from statistics import median
 from typing import Any
 
-
 from dlperf.models.cost import FORMULAS
 from dlperf.plot import COLORS, INK
 from dlperf.profiles import Interval
@@ -114,7 +113,7 @@ def timeline(axes: Any, step: Sequence[Interval]) -> None:
         color = KINDS[kind(each.name)] if row == 0 else INK if row == 1 else COLORS[2]
         left, width = 1e3 * each.start, 1e3 * (each.end - each.start)
         axes.barh(row, width, left=left, color=color, height=0.7, alpha=0.35 if row == 1 else 1)
-        if row == 2:
+        if row == 2 and width > 100 * extent([(p.start, p.end) for p in step]):  # a tenth: there is room for its name
             axes.text(left + width / 2, 2, each.name, ha="center", va="center", color="white", fontsize=9)
     axes.set(xlabel="time (ms)", yticks=(0, 1, 2), yticklabels=("kernel", "operator", "phase"))
     axes.grid(visible=False, axis="y")

@@ -100,7 +100,7 @@ def operators(step: Callable[[], object]) -> list[Operator]:
 
 
 def _layer(modules: Iterable[str]) -> str:
-    """Returns the outermost part of a network among its ``modules``; of one named in the plural, which of them it is."""
+    """Returns the outermost part of a network among its ``modules``; of several, named in the plural, which it is."""
     deepest = max((name.split(".") for name in modules), key=len, default=[])
     return ".".join(deepest[1 : 3 if len(deepest) > 2 and deepest[1].endswith("s") else 2])
 
