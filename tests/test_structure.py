@@ -71,6 +71,11 @@ def test_so_do_the_cells_of_its_page(page: str) -> None:
     assert PAGES.get(page, page) in {of(name) for name in names}
 
 
+def test_the_page_that_leads_to_the_chapters_needs_none_of_their_packages() -> None:
+    cells = code_cells(read_page(Book(ROOT).page("en", "slow")))
+    assert {of(name) for cell in cells for name in inner(cell.source)} <= SPINE
+
+
 @pytest.mark.parametrize("module", [module for module in MODULES if of(module) in SPINE])
 def test_the_spine_imports_no_subject(module: str) -> None:
     assert {of(name) for name in inner(SOURCES[module])} <= SPINE

@@ -17,7 +17,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``claims``      sentences as predicates over records, and what else text follows; ``outcomes`` is that text
 ``rivals``      whether a record tells a claim from what it excludes
 ``check``       all that can be wrong with the sources, found before anything is executed:
-                ``parity``, ``lint`` (``numbers``, ``hedges``), ``ratios``, ``references``, ``outcomes``
+                ``parity``, ``lint`` (``numbers``, ``hedges``), ``ratios``, ``references``, ``outcomes``,
+                ``branches``
 ``build``       one build for all languages; ``room``, ``lock`` and ``publish`` keep the site whole
 ``edition``     one language while it is built, and what each of its pages has seen
 ``site``        one language, as Sphinx builds it
@@ -30,6 +31,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``verdicts``    {claim}, {claims}; ``alternatives``: {outcome}, {held}, {failed}, {not-run}
 ``environments`` {environments}, {machine}
 ``samples``     {samples}: a record drawn as its samples
+``tree``        {tree}: a nested list of links drawn as a decision tree
 ``look``        the theme: templates, style sheet, scripts
 ``assets``      what stands beside the pages
 ``search``      what the search page looks through
@@ -65,6 +67,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         samples,
         search,
         site,
+        tree,
         verdicts,
     )
 
@@ -79,6 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         verdicts,
         environments,
         samples,
+        tree,
         search,
         assets,
     ):

@@ -31,7 +31,7 @@ def _problems(book: Book, page: Page) -> list[str]:
     where, found = book.relative(page.path), []
     dense = {block.line: (block, met) for block, met in counts(page) if len(met) > MOST}
     for line, reasons in page.remarks("numbers").items():
-        covered = [number for number in dense if line <= number <= _end(page, line)]
+        covered = [number for number in dense if line <= number <= page.end(line)]
         if not all(reasons):
             found.append(f"{where}:{line}: `% numbers:` gives no reason; say why this cannot do with {MOST}")
         elif not covered:
@@ -53,11 +53,3 @@ def _met(block: Block) -> list[str]:
         return max(parts_of(phrase[1]), key=lambda part: len(_met(replace(block, text=part))))
 
     return numbers_met(replace(block, text=PHRASE.sub(fullest, block.text)))
-
-
-def _end(page: Page, line: int) -> int:
-    """Returns the last line of what begins at ``line``: of the directive that opens there, or else of the paragraph."""
-    lines = page.text.splitlines()
-    fence = re.match(r"\s*(`{3,}|:{3,})", lines[line - 1])
-    is_end = (lambda text: text.strip() == fence[1]) if fence else (lambda text: not text.strip())
-    return next((number for number in range(line + 1, len(lines) + 1) if is_end(lines[number - 1])), len(lines))

@@ -66,6 +66,13 @@ class Page:
                 waiting = []
         return found
 
+    def end(self, line: int) -> int:
+        """Returns the last line of what begins at ``line``: of the directive that opens there, or of the paragraph."""
+        lines = self.text.splitlines()
+        fence = re.match(r"\s*(`{3,}|:{3,})", lines[line - 1])
+        is_end = (lambda text: text.strip() == fence[1]) if fence else (lambda text: not text.strip())
+        return next((number for number in range(line + 1, len(lines) + 1) if is_end(lines[number - 1])), len(lines))
+
     def trees(self, book: Book) -> list[ast.Module]:
         """Returns each cell as Python, without IPython's magic lines; BookError names the line that is none."""
         found = []

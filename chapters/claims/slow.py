@@ -1,0 +1,93 @@
+"""The claim of the page *Why is my training slow?* with its rival, and what else its text follows."""
+
+from __future__ import annotations
+
+from booktools.claims import Claim, Outcome, Rival
+
+CLAIMS = (
+    Claim(
+        id="slow.data",
+        keys=("slow.waits-fetched", "slow.waits-in-memory"),
+        holds=lambda r: r["slow.waits-fetched"] > 2 * r["slow.waits-in-memory"],
+        rival=Rival(
+            "what the loop waits for is not the fetching",
+            lambda r: {"slow.waits-fetched": r["slow.waits-in-memory"]},
+        ),
+    ),
+)
+
+OUTCOMES = (
+    Outcome(
+        id="slow.busy",
+        keys=("slow.busy",),
+        holds=lambda r: r["slow.busy"] > 0.8,
+    ),
+    Outcome(
+        id="slow.workers",
+        keys=("slow.waits-fetched", "slow.waits-workers"),
+        holds=lambda r: r["slow.waits-workers"] < r["slow.waits-fetched"] / 2,
+    ),
+    Outcome(
+        id="slow.host",
+        keys=("slow.from-one",),
+        holds=lambda r: r["slow.from-one"].median < 1.7,
+    ),
+    Outcome(
+        id="slow.filled",
+        keys=("slow.from-many",),
+        holds=lambda r: r["slow.from-many"].median > 1.7,
+    ),
+    Outcome(
+        id="slow.reads",
+        keys=("slow.reading",),
+        holds=lambda r: r["slow.reading"].median > 1.1,
+        needs=("cuda",),
+    ),
+    Outcome(
+        id="slow.pinned",
+        keys=("slow.pageable",),
+        holds=lambda r: r["slow.pageable"].median > 1.1,
+        needs=("cuda",),
+    ),
+    Outcome(
+        id="slow.graphs",
+        keys=("slow.graphs-static", "slow.graphs-dynamic"),
+        holds=lambda r: r["slow.graphs-dynamic"] < r["slow.graphs-static"],
+    ),
+    Outcome(
+        id="slow.products",
+        keys=("slow.products",),
+        holds=lambda r: r["slow.products"] > 0.5,
+    ),
+    Outcome(
+        id="slow.fusion",
+        keys=("slow.by-hand",),
+        holds=lambda r: r["slow.by-hand"].median > 1.2,
+    ),
+    Outcome(
+        id="slow.compute",
+        keys=("slow.attained",),
+        holds=lambda r: r["slow.attained"].median > 0.5,
+    ),
+    Outcome(
+        id="slow.narrow",
+        keys=("slow.bfloat16",),
+        holds=lambda r: r["slow.bfloat16"].median < 1,
+    ),
+    Outcome(
+        id="slow.tensor-cores",
+        keys=("slow.high",),
+        holds=lambda r: r["slow.high"] > 1.1,
+        needs=("cuda",),
+    ),
+    Outcome(
+        id="slow.shape",
+        keys=("slow.odd",),
+        holds=lambda r: r["slow.odd"].median > 1.1,
+    ),
+    Outcome(
+        id="slow.walk",
+        keys=("slow.across",),
+        holds=lambda r: r["slow.across"].median > 1.5,
+    ),
+)
