@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from dlperf.device import is_gpu
+from dlperf.device import has_cuda
 from dlperf.models import gpt, resnet, text
 from dlperf.models.training import training_step
 
@@ -34,20 +34,29 @@ class Step:
         return replace(self, dtype=dtype)
 
 
+def is_large(device: torch.device | str) -> bool:
+    """Returns whether the device is a GPU with enough memory for the larger sizes: 16 GiB."""
+    return has_cuda(device) and torch.cuda.get_device_properties(device).total_memory >= 16 * 2**30
+
+
+def images(device: torch.device | str) -> int:
+    """Returns how many images a step of ResNet-18 takes: 512 on a large GPU, 16 elsewhere."""
+    return 512 if is_large(device) else 16
+
+
 def resnet_step(device: torch.device | str, batch: int | None = None) -> Step:
-    """Returns a step of ResNet-18 on ``batch`` images, by default 16 on a CPU and 512 on a GPU."""
+    """Returns a step of ResNet-18 on ``batch`` images; see `images`."""
     torch.manual_seed(0)
     model = resnet.ResNet18().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    images, classes = resnet.batch(batch or (512 if is_gpu(device) else 16), device)
-    return Step(model, optimizer, images, classes)
+    return Step(model, optimizer, *resnet.batch(batch or images(device), device))
 
 
 def gpt_step(device: torch.device | str, batch: int | None = None, size: gpt.Size | None = None) -> Step:
-    """Returns a step of the small GPT on ``batch`` pieces of text, by default 16 on a CPU and 64 on a GPU."""
+    """Returns a step of the small GPT on ``batch`` pieces of text, by default 64 on a large GPU and 16 elsewhere."""
     torch.manual_seed(0)
-    size = size or (GPU_GPT if is_gpu(device) else CPU_GPT)
+    large = is_large(device)
+    size = size or (GPU_GPT if large else CPU_GPT)
     model = gpt.GPT(size).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    pieces, following = text.batch(batch or (64 if is_gpu(device) else 16), size.context, device)
-    return Step(model, optimizer, pieces, following)
+    return Step(model, optimizer, *text.batch(batch or (64 if large else 16), size.context, device))
