@@ -152,8 +152,10 @@ def test_there_is_a_record_for_every_chapter() -> None:
     assert MACHINES
     from booktools.page import pages_with_cells
 
-    for recorded in MACHINES:
-        assert set(recorded.executions) == set(pages_with_cells(BOOK)), recorded.name
+    pages = set(pages_with_cells(BOOK))
+    assert any(set(recorded.executions) == pages for recorded in MACHINES)
+    for recorded in MACHINES:  # one out of reach need not know a page that came later
+        assert set(recorded.executions) <= pages, recorded.name
 
 
 def test_records_name_no_file_of_their_machine() -> None:
@@ -173,7 +175,8 @@ def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> No
 
     A machine may be out of reach when code changes. Its record then proves nothing, and another has to.
     """
-    is_stale = lambda machine: any(machine.stale(key) for key in claim.keys)
+    page = claim.id.partition(".")[0]
+    is_stale = lambda machine: page not in machine.executions or any(machine.stale(key) for key in claim.keys)
     if is_stale(recorded):
         assert not all(map(is_stale, MACHINES)), "the code has changed since, and no record of this is current"
         return
