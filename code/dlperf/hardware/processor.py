@@ -27,7 +27,8 @@ PUBLISHED = {"skylake": 2, "znver1": 1, "znver2": 2, "znver3": 2, "znver4": 1, "
 """The widest vectors that a core multiplies and adds per cycle, by LLVM's name for it.
 
 Sources: Fog, Instruction tables, 2022; AMD, Software Optimization Guide for the AMD Zen5 Microarchitecture, 2024.
-Zen 1 passes a 256-bit vector through two 128-bit units (Fog); Zen 4 a 512-bit one through the two 256-bit units of Zen 3: Yee, Zen5's AVX512 Teardown, 2024.
+Zen 1 passes a 256-bit vector through two 128-bit units (Fog), Zen 4 a 512-bit one through the two 256-bit units of
+Zen 3: Yee, Zen5's AVX512 Teardown, 2024.
 """
 
 
