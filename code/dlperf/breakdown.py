@@ -1,4 +1,4 @@
-"""Where the time of a step goes: each instant of it belongs to one of eight kinds, and a bar shows them.
+"""Where the time of a step goes: each instant of it belongs to one of seven kinds, and a bar shows them.
 
 The book draws this figure the same way in every chapter. A profile gives the intervals (`dlperf.profiles`).
 """
@@ -34,8 +34,12 @@ to do. ``host``: nothing of all this, so Python and PyTorch decide what comes ne
 """
 
 _PRODUCTS = {packet.__name__ for packet in FORMULAS}
-_PRODUCT_KERNELS = re.compile(r"gemm|gemv|conv|cutlass|xmma|flash|fmha|attention|wgrad|dgrad|nvjet|matmul|splitk", re.I)
-_COPIES = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)$|memcpy|memset", re.I)
+_PRODUCT_KERNELS = re.compile(
+    r"^(?!triton_)\S*.*(gemm|gemv|conv|winograd|cutlass|xmma|flash|fmha|attention|wgrad|dgrad|nvjet|cijk_|matmul|splitk)"
+    r"|^triton_tem_",  # of what Inductor writes, the templates multiply
+    re.I,
+)
+_COPIES = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)$|memcpy|copy_kernel", re.I)
 _MESSAGES = re.compile(r"nccl|gloo|c10d", re.I)
 
 

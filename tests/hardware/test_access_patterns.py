@@ -31,7 +31,7 @@ def test_atomic_loads_and_stores_do_what_they_say():
 def test_atomic_stores_stay_in_the_loop():
     loop = instructions(_count, np.zeros(2, np.uint64), np.uint64(0), 1)
     # A loop that adds all at once would be one addition of a register; this one increments memory again and again.
-    assert len(re.findall(r"\tincq\t\(%\w+,%\w+,8\)", loop)) > 1
+    assert re.search(r"\tincq\t\(%\w+,%\w+,8\)", loop)  # once or, unrolled, several times
 
 
 def test_atomic_refuses_words_that_are_not_side_by_side():
@@ -42,7 +42,7 @@ def test_atomic_refuses_words_that_are_not_side_by_side():
 def test_reading_is_neither_left_out_nor_done_in_vectors():
     body = instructions(access_patterns.read, np.zeros(100, np.uint64), np.uint64(0), np.uint64(1))
     assert not {"gather", "xmm", "ymm", "zmm"} & set(re.findall(r"gather|[xyz]mm", body))
-    assert len(re.findall(r"\tmovq\t\([^)]*\), %r", body)) > 1
+    assert re.search(r"\tmovq\t\([^)]*\), %r", body)  # once or, unrolled, several times
 
 
 @pytest.fixture

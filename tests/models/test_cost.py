@@ -19,6 +19,7 @@ def test_what_is_read_and_what_is_made_is_traffic() -> None:
     assert operators(lambda: x + y) == [Operator("add", 0, 1200)]
     assert operators(lambda: x + x) == [Operator("add", 0, 800)]
     assert operators(lambda: x.add_(y)) == [Operator("add_", 0, 1200)]
+    assert operators(lambda: torch._foreach_add_([x, y], 1.0)) == [Operator("_foreach_add_", 0, 1600)]
     assert operators(lambda: x[:50].sum()) == [Operator("sum", 0, 204)]
 
 

@@ -21,14 +21,29 @@ REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 def attained(ops: Iterable[Operator], here: Machine) -> dict[str, float]:
     """Returns for each kind of operator which share of the roof it reaches.
 
-    The largest call of each kind is timed alone; its share is what the
-    model predicts over what was measured.
+    The largest call of each kind is timed alone; its share is what its
+    work would take at the roof, over what it took besides the asking.
     """
-    size = lambda op: here.predict(op.flops, op.bytes)
     largest: dict[str, Operator] = {}
-    for op in sorted(ops, key=size):
+    for op in sorted(ops, key=lambda op: work(op, here)):
         largest[op.name] = op
-    return {name: size(op) / alone(op) for name, op in largest.items()}
+    shares = {}
+    for name, op in largest.items():
+        asking = 0 if here.queued else here.overhead
+        seconds = alone(op)
+        shares[name] = work(op, here) / max(seconds - asking, 0.1 * seconds)
+    return shares
+
+
+def work(op: Operator, here: Machine) -> float:
+    """Returns the seconds of an operator at the roof, without the asking."""
+    return max(here.costs(op.flops, op.bytes)[name] for name in ("compute", "memory"))
+
+
+def taken(op: Operator, here: Machine, share: float) -> float:
+    """Returns the predicted seconds of an operator that reaches a ``share`` of the roof."""
+    seconds = work(op, here) / share
+    return max(here.overhead, seconds) if here.queued else here.overhead + seconds
 
 
 def alone(op: Operator, seconds: float = 0.05) -> float:
@@ -42,7 +57,7 @@ def by_phase(ops: Iterable[Operator], here: Machine, reached: dict[str, float]) 
     """Returns the predicted seconds of each phase of a step, each kind of operator at the share that it reached."""
     seconds: dict[str, float] = defaultdict(float)
     for op in ops:
-        seconds[op.phase] += here.predict(op.flops, op.bytes) / reached[op.name]
+        seconds[op.phase] += taken(op, here, reached[op.name])
     return dict(seconds)
 
 

@@ -62,10 +62,10 @@ class _Count(TorchDispatchMode):
         if func.namespace == "profiler":
             self.phases.append(args[0]) if "enter" in name else self.phases.pop()
         layer = self.layer()
-        if func.namespace == "aten" and not func.is_view:
+        if func.namespace == "aten" and not func.is_view and name != "_unsafe_view":
             packet = func.overloadpacket
             flops = FORMULAS[packet](*args, **kwargs, out_val=made) if packet in FORMULAS else 0
-            moved = traffic((args, kwargs), made)
+            moved = traffic((args, kwargs), (made, _changed(func, args, kwargs)))
             again = partial(_alone, func, tree_map(_like, (args, kwargs)))
             phase = self.phases[0] if self.phases else ""
             self.found.append(Operator(name, flops, moved, phase, layer, again))
@@ -84,6 +84,13 @@ def traffic(read: Any, made: Any) -> int:
     """Returns the bytes of all tensors that are read or made: what is read twice counts once, what changes, twice."""
     sizes = [{t.data_ptr(): t.numel() * t.element_size() for t in tensors(part)} for part in (read, made)]
     return sum(sum(part.values()) for part in sizes)
+
+
+def _changed(func: Any, args: Any, kwargs: Any) -> list[Any]:
+    """Returns the arguments that an operator changes in place, whether it returns them or not."""
+    given = [*zip(func._schema.arguments, args, strict=False)]
+    given += [(a, kwargs[a.name]) for a in func._schema.arguments if a.name in kwargs]
+    return [value for a, value in given if a.alias_info is not None and a.alias_info.is_write]
 
 
 def tensors(values: Any) -> Iterable[Tensor]:
