@@ -31,6 +31,8 @@ def test_the_largest_call_of_each_kind_tells_its_share_of_the_roof() -> None:
     found = prediction.attained([small, large, small], machine)
     assert found == {"add": pytest.approx(4 / 9, rel=0.1)}  # 4 ms at the roof, took 10, of which 1 is the asking
     assert prediction.taken(large, machine, found["add"]) == pytest.approx(0.01, rel=0.1)
+    nothing = Operator("empty", 0, 0, alone=asleep(0.001))
+    assert prediction.taken(nothing, machine, prediction.attained([nothing], machine)["empty"]) == machine.overhead
 
 
 def test_what_is_timed_alone_takes_its_time() -> None:

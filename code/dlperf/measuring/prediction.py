@@ -31,7 +31,8 @@ def attained(ops: Iterable[Operator], here: Machine) -> dict[str, float]:
     for name, op in largest.items():
         asking = 0 if here.queued else here.overhead
         seconds = alone(op)
-        shares[name] = work(op, here) / max(seconds - asking, 0.1 * seconds)
+        left = max(seconds - asking, 0.1 * seconds)
+        shares[name] = work(op, here) / left or 1  # of nothing, all
     return shares
 
 
