@@ -129,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.fio",
         keys=("hardware.fio-random", "hardware.fio-deep"),
-        holds=lambda r: all(0.8 < r[f"hardware.fio-{name}"].median < 1.25 for name in ("random", "deep")),
+        holds=lambda r: all(1 / 1.5 < r[f"hardware.fio-{name}"].median < 1.5 for name in ("random", "deep")),
         rival=Rival("one of the two reads twice for each that it counts", lambda r: {"hardware.fio-random": 0.5}),
         needs=("linux",),
     ),
