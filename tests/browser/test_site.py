@@ -34,11 +34,13 @@ ones mul add matmul copy loss item waitall asnumpy split layer grad back apply p
 eager reduce overhead autotune dynamic True False if Bekman
 Ryzen Skylake Ice Lake Zen Sandy Bridge Blackwell Unix Adam bfloat nm km Ki Mi Tbit mbw fio iperf write allocate gelu
 softmax read Snappy Eshelman Optane Omni Path
+stem head characters
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that the text gives in Chinese too, besides what has capitals inside (GPU, NumPy). What a machine
 tells of itself is in no list: the page marks it as a name.
 
-The last lines have the operations that the engine's figures name, and PyTorch's words for modes and options.
+The last lines have the operations that the engine's figures name, PyTorch's words for modes and options, and what the
+book's two networks call their parts.
 """
 
 TEXT = """
