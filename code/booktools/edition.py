@@ -18,6 +18,7 @@ from booktools.catalogue import Catalogue, catalogue
 from booktools.claims import NOT_RUN, Claim, Outcome, all_outcomes, look
 from booktools.executions import Execution
 from booktools.kept import digest
+from booktools.page import pages_with_cells
 from booktools.records import HERE, Machine, all_machines
 
 FORCED = "BOOKTOOLS_OUTCOME"
@@ -207,11 +208,19 @@ def labels_of(book: Book, language: Language) -> Catalogue:
 
 
 def open_machines(book: Book, name: str) -> list[Machine]:
-    """Returns the machines of an edition; BookError names a record that cannot be read, or an unknown edition."""
+    """Returns the machines of an edition; BookError names a record that cannot be read, or one that lacks a page."""
     machines = all_machines(book, name)
-    if name != HERE and not any(machine.name == name for machine in machines):
-        names = ", ".join(machine.name for machine in machines) or "none"
-        raise BookError(f"{EDITION}={name}: no such machine under records/; there are: {names}")
+    if name == HERE:
+        return machines
+    lacking = {each.name: [p for p in pages_with_cells(book) if each.execution(p) is None] for each in machines}
+    if name not in lacking:
+        raise BookError(f"{EDITION}={name}: no such machine under records/; there are: {', '.join(lacking) or 'none'}")
+    if lacking[name]:
+        whole = ", ".join(each for each, pages in lacking.items() if not pages) or "none"
+        raise BookError(
+            f"{EDITION}={name}: its record lacks {', '.join(lacking[name])}, so its edition cannot be shown; "
+            f"record that machine anew, or show one whose record has every page: {whole}"
+        )
     return machines
 
 

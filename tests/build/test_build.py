@@ -311,3 +311,12 @@ def test_an_unknown_edition_names_those_there_are(copy: Book) -> None:
     done = build(copy, MACHINE="nowhere")
     assert done.returncode != 0
     assert "MACHINE=nowhere: no such machine under records/; there are: named" in done.stdout
+
+
+def test_an_edition_whose_record_lacks_a_page_is_refused_at_once(copy: Book) -> None:
+    record(copy)
+    (copy.records / "older").mkdir()
+    done = build(copy, MACHINE="older")
+    assert done.returncode != 0
+    assert "MACHINE=older: its record lacks tiny, so its edition cannot be shown" in done.stdout
+    assert "every page: named" in done.stdout
