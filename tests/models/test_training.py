@@ -54,7 +54,8 @@ def test_the_gpt_learns_more_than_which_character_follows_which(dtype: torch.dty
 def test_the_resnet_learns_a_batch_by_heart(dtype: torch.dtype) -> None:
     """Noise has no classes to be learned but by heart: below the loss of guessing at random is only who trains."""
     torch.manual_seed(0)
-    images, classes = resnet.batch(8)
+    images, classes = resnet.batch(4)
+    images = images[..., ::2, ::2]  # a processor without units for bfloat16 takes a thousand times as long
     model = resnet.ResNet18()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     for _ in range(6):
