@@ -97,11 +97,11 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.overhead",
-        keys=("measuring.fixed", "measuring.asked-time"),
-        holds=lambda r: r["measuring.fixed"].median > 1.5 * r["measuring.asked-time"],
+        keys=("measuring.fixed", "measuring.once-time"),
+        holds=lambda r: r["measuring.fixed"].median > 1.5 * r["measuring.once-time"],
         rival=Rival(
-            "an operator costs what an addition costs, and nothing else is done once in a step",
-            lambda r: {"measuring.fixed": r["measuring.asked-time"]},
+            "an operator costs what an addition costs, the update's bytes come on top, and nothing else is done once",
+            lambda r: {"measuring.fixed": r["measuring.once-time"]},
         ),
     ),
 )
