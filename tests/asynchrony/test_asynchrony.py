@@ -5,13 +5,18 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
+from torch.utils.data import DataLoader
 
 from dlperf.asynchrony import backlog, blocking, costs, data_loading, implicit_sync, meanwhile, streams
 from dlperf.asynchrony.costs import Costs, Loop
@@ -165,15 +170,6 @@ def test_branches_give_the_same_on_one_device_and_on_two() -> None:
             assert torch.allclose(torch.from_numpy(z.asnumpy()), x @ x @ x + y @ y @ y)
 
 
-def test_no_two_libraries_multiply_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threads that one keeps awake after a product would disturb the other."""
-    monkeypatch.setattr("numpy.matmul", lambda *_: pytest.fail("NumPy multiplies"))
-    programs = blocking.square_or_draw(4, 2)
-    gpu = {"square, GPU"} if torch.cuda.is_available() else set()
-    assert programs.keys() - gpu == {"NumPy, draw, legacy", "NumPy, draw", "PyTorch, draw", "square, CPU"}
-    assert all(a <= b for a, b in (program() for program in programs.values()))
-
-
 def test_work_that_is_left_over_is_seen() -> None:
     def spin() -> None:
         end = time.thread_time() + 0.03
@@ -197,8 +193,19 @@ def test_a_call_is_clocked_while_the_back_end_does_something_else() -> None:
     assert len(calls) == 5
     assert all(other.start < op.enqueued < other.end <= op.start for op in calls)
     assert {name: (len(m.samples), m.unit) for name, m in found.items()} == dict.fromkeys(
-        ("held", "computing", "python", "asleep", "long"), (2, "s")
+        ("held", "computing", "python", "process"), (2, "s")
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs a system that tells a thread's cores")
+def test_a_process_runs_python_where_the_back_end_would_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Engine(["cpu"]) as engine:
+        assert set(meanwhile.cores_of(engine)) == os.sched_getaffinity(0)
+    [core, *_], begin, made = os.sched_getaffinity(0), subprocess.Popen, []
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **kwargs: made.append(begin(*args, **kwargs)) or made[-1])
+    where = meanwhile.beside_process([core], lambda: os.sched_getaffinity(made[0].pid))  # type: ignore[arg-type, return-value]
+    assert where == {core}  # type: ignore[comparison-overlap]
+    assert made[0].returncode is not None
 
 
 def test_work_goes_on_until_it_is_told_to_stop() -> None:
@@ -238,18 +245,24 @@ def test_a_gpu_reports_item_and_not_addition() -> None:
     assert torch.cuda.get_sync_debug_mode() == 0
 
 
-def test_packed_examples_survive_packing() -> None:
-    data = data_loading.Packed(3, numbers=100)
-    assert len(data) == 3
-    assert data[0].shape == (100,)
-    assert torch.equal(data[0], data[2])
-    assert set(data[0].tolist()) <= set(map(float, range(16)))
+def test_a_photo_becomes_a_small_image_of_its_colours() -> None:
+    """The oracle is the mean: to make a photo small keeps it."""
+    data = data_loading.Photos(3, side=64)
+    image, label = data[2]
+    assert (len(data), image.shape, image.dtype, label.item()) == (3, (3, 32, 32), torch.float32, 2)
+    file = Image.open(BytesIO(data_loading.photo(64)))
+    assert file.size == (64, 64)
+    assert image.mean((1, 2)).tolist() == pytest.approx(np.asarray(file).mean((0, 1)) / 255, abs=0.01)
 
 
-def test_an_example_that_is_fetched_takes_its_latency() -> None:
+def test_a_mini_batch_that_is_fetched_takes_its_latency_once() -> None:
+    data = data_loading.Fetched(4, latency=0.05)
     start = time.monotonic()
-    data_loading.Packed(1, numbers=8, latency=0.02)[0]
-    assert time.monotonic() - start >= 0.02  # to sleep for less is what it must not do
+    images, classes = next(iter(DataLoader(data, 4)))
+    taken = time.monotonic() - start
+    assert taken >= 0.05  # to sleep for less is what it must not do
+    assert torch.equal(images, data.images)
+    assert torch.equal(classes, data.classes)
 
 
 def test_the_end_of_a_loader_s_workers_is_no_item_s_doing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,9 +280,20 @@ def test_the_end_of_a_loader_s_workers_is_no_item_s_doing(monkeypatch: pytest.Mo
 
 
 def test_loading_times_every_side() -> None:
-    found = data_loading.in_line_and_ahead(lambda x: x.sum(), items=8, repeats=1, numbers=100, latency=0.001)
-    assert found.keys() == {"load", "compute", "in line", "worker"}
-    assert all(min(found[side].samples) >= 0.001 for side in ("load", "in line"))  # each sleeps that long for an item
+    """And gives the step the threads back that it had to spare."""
+    threads, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    sets = {"a": data_loading.Fetched(4, latency=0.001), "b": data_loading.Photos(4, 32)}
+    step = lambda images, classes: seen.append((len(images), torch.get_num_threads()))
+    found = data_loading.in_line_and_ahead(step, sets, 2, spare="b", repeats=1)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(threads)
+    ways = ("load", "in line", "worker")
+    assert found.keys() == {"step", "b spared", *(f"{name} {way}" for name in sets for way in ways)}
+    assert all(min(found[f"a {way}"].samples) >= 0.001 for way in ("load", "in line"))
+    assert {size for size, _ in seen} == {2}
+    assert [number for _, number in seen].count(1) == 2  # as many as there are batches
+    assert all(m.turns == found["step"].turns for m in found.values())
 
 
 def test_training_is_the_same_with_any_queue() -> None:

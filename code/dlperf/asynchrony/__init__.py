@@ -7,5 +7,6 @@
 ``backlog``        what a queue holds on to, with and without a bound
 ``streams``        streams of a GPU
 ``data_loading``   loading ahead of the work
+``drawings``       its drawings
 ``implicit_sync``  the wait that hides in a training loop
 """

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from operator import itemgetter
 from time import perf_counter, process_time, sleep
 from typing import Any
 
-import numpy as np
 import torch
 
 from dlperf.device import has_cuda, needs_cuda, synchronize
@@ -76,29 +74,6 @@ def returned_and_finished(programs: dict[str, Program], repeats: int = 5) -> dic
         )
         for name, pairs in times.items()
     }
-
-
-def square_or_draw(n: int = 1000, rounds: int = 5, device: torch.device | str = "cpu") -> dict[str, Program]:
-    """Returns programs that draw a normal ``(n, n)`` matrix of 64 bit, or square one of 32 bit, ``rounds`` times each.
-
-    ``legacy`` is the generator behind ``numpy.random.normal``. No two libraries multiply: the threads that the one
-    keeps awake would disturb the other. With a GPU as ``device`` it squares too.
-    """
-    rng, legacy = np.random.default_rng(0), np.random.RandomState(0)
-    device, cpu = torch.device(device), torch.device("cpu")
-
-    def many(step: Callable[..., Any], *args: Any, where: torch.device = cpu) -> Program:
-        return clocked(lambda: [step(*args) for _ in range(rounds)][-1], lambda _: synchronize(where))
-
-    programs = {
-        "NumPy, draw, legacy": many(legacy.normal, 0, 1, (n, n)),
-        "NumPy, draw": many(rng.standard_normal, (n, n)),
-        "PyTorch, draw": many(partial(torch.randn, n, n, dtype=torch.float64)),
-    }
-    for name, where in {"CPU": cpu, **({"GPU": device} if has_cuda(device) else {})}.items():
-        x = torch.randn(n, n).to(where)
-        programs[f"square, {name}"] = many(torch.matmul, x, x, where=where)
-    return programs
 
 
 def left_over(calls: Callable[[], Any], rest: float) -> tuple[float, float]:

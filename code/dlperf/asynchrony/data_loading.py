@@ -1,44 +1,75 @@
-"""Loading ahead: examples that have to be fetched and decompressed, in line with the work or by a worker process.
+"""Loading ahead: images that have to be fetched or decoded, in line with the step or by a worker process.
 
 The chapter *Asynchronous computation* tells the story.
 """
 
 from __future__ import annotations
 
-import bz2
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.models import resnet
 from dlperf.turns import interleave
 
+Example = tuple[Tensor, Tensor]
+"""An image, float32 of shape (3, 32, 32), and its class."""
 
-class Packed(Dataset):
-    """``items`` examples, each ``numbers`` float32 numbers that have to be fetched and decompressed.
 
-    Fetching stands for a disk or a network: it sleeps for ``latency`` seconds. Decompressing keeps a core busy.
+class Fetched(Dataset):
+    """Images that a server hands out: a mini-batch takes ``latency`` seconds.
+
+    Meanwhile the process sleeps; no core is kept busy.
     """
 
-    def __init__(self, items: int, numbers: int = 2**17, latency: float = 0.0, seed: int = 0) -> None:
-        values = np.random.default_rng(seed).integers(0, 16, numbers).astype(np.float32)
-        self.items, self.latency, self.data = items, latency, bz2.compress(values.tobytes())
+    def __init__(self, number: int, latency: float) -> None:
+        self.images, self.classes = resnet.batch(number)
+        self.latency = latency
 
     def __len__(self) -> int:
-        return self.items
+        return len(self.images)
 
-    def __getitem__(self, i: int) -> torch.Tensor:
+    def __getitems__(self, indices: Sequence[int]) -> list[Example]:
         sleep(self.latency)
-        return torch.frombuffer(bytearray(bz2.decompress(self.data)), dtype=torch.float32)
+        return [(self.images[i], self.classes[i]) for i in indices]
 
 
-def seconds_per_item(loader: Iterable[torch.Tensor], work: Callable[[torch.Tensor], object], skip: int = 3) -> float:
+class Photos(Dataset):
+    """Photos, JPEG files in memory, that are decoded and made small."""
+
+    def __init__(self, number: int, side: int) -> None:
+        self.files = [photo(side)] * number
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, i: int) -> Example:
+        with Image.open(BytesIO(self.files[i])) as file:
+            small = file.convert("RGB").resize((32, 32))
+        image = torch.from_numpy(np.array(small)).permute(2, 0, 1) / 255
+        return image, torch.tensor(i % 10)
+
+
+def photo(side: int, seed: int = 0) -> bytes:
+    """Returns a JPEG file of ``side`` by ``side`` points, whose colours change every eight points, as smoothly."""
+    colors = np.random.default_rng(seed).integers(0, 256, (max(1, side // 8), max(1, side // 8), 3), dtype=np.uint8)
+    file = BytesIO()
+    Image.fromarray(colors).resize((side, side), Image.Resampling.BICUBIC).save(file, "JPEG", quality=90)
+    return file.getvalue()
+
+
+def seconds_per_item(loader: Iterable[Any], work: Callable[[Any], object], skip: int = 1) -> float:
     """Returns the mean seconds in which ``work`` gets through an item of ``loader``, the first ``skip`` aside.
 
     The clock stops at the last item: a loader's workers end only then, which is no item's doing. Raises ValueError
@@ -57,19 +88,40 @@ def seconds_per_item(loader: Iterable[torch.Tensor], work: Callable[[torch.Tenso
 
 
 def in_line_and_ahead(
-    work: Callable[[torch.Tensor], object], items: int = 12, repeats: int = 5, **options: Any
+    step: Callable[..., object], sets: Mapping[str, Dataset], size: int, spare: str = "", repeats: int = 5
 ) -> dict[str, Measurement]:
-    """Returns seconds per item: ``load`` and ``compute`` alone, ``in line``, and with one loader ``worker`` process.
+    """Returns seconds per mini-batch of ``size``: of the ``step`` alone, and of each of ``sets`` in three ways.
 
-    The sides are taken in turn, after one turn that warms up. ``options`` are those of `Packed`.
+    Named ``fetched load`` and so on: ``load`` without a step, ``in line`` with it, and with one ``worker`` process.
+    The set named ``spare`` has a fourth, ``spared``: with that worker, and a thread less for the step. The sides are
+    taken in turn. ``step`` takes what the loader gives, and waits until it is done.
     """
-    data = Packed(items, **options)
-    one = [data[0]] * items
-    sides: dict[str, Callable[[], float]] = {
-        "load": lambda: seconds_per_item(DataLoader(data, batch_size=None), lambda x: None),
-        "compute": lambda: seconds_per_item(one, work),
-        "in line": lambda: seconds_per_item(DataLoader(data, batch_size=None), work),
-        "worker": lambda: seconds_per_item(DataLoader(data, batch_size=None, num_workers=1), work),
-    }
-    taken, env = interleave(sides, repeats), environment()
-    return {name: times.measurement(float, "s", name, items, env) for name, times in taken.items()}
+    work = lambda batch: step(*batch)
+    sides: dict[str, Callable[[], float]] = {}
+    for name, data in sets.items():
+        in_line, worker = partial(DataLoader, data, size), partial(DataLoader, data, size, num_workers=1)
+        batches = [next(iter(in_line()))] * (len(data) // size)  # type: ignore[arg-type]
+        sides["step"] = partial(_taken, batches.copy, work)
+        sides[f"{name} load"] = partial(_taken, in_line, lambda batch: None)
+        sides[f"{name} in line"] = partial(_taken, in_line, work)
+        sides[f"{name} worker"] = partial(_taken, worker, work)
+        if name == spare:
+            fewer = max(1, torch.get_num_threads() - 1)
+            sides[f"{name} spared"] = partial(with_threads, fewer, sides[f"{name} worker"])
+    taken, env = interleave(sides, repeats, warm_up=0), environment()
+    return {name: times.measurement(float, "s", name, environment=env) for name, times in taken.items()}
+
+
+def _taken(make: Callable[[], Iterable[Any]], work: Callable[[Any], object]) -> float:
+    """Returns `seconds_per_item` of a new loader."""
+    return seconds_per_item(make(), work)
+
+
+def with_threads(number: int, call: Callable[[], float]) -> float:
+    """Returns what ``call`` does while PyTorch's operators have so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        return call()
+    finally:
+        torch.set_num_threads(before)

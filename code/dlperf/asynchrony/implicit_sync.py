@@ -106,7 +106,8 @@ def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) 
             epoch(engine, layers, batches, hidden=name == "hidden")
             row[name] = perf_counter() - start
         open_loop = list(engine.history)[before:]
-        row["drawing beside"] = median(end - begin for begin, end in at_work(open_loop, drawn / 2)) / drawn
+        between = sorted(end - begin for begin, end in at_work(open_loop, 0))
+        row["drawing beside"] = median(between[1 - batches :]) / drawn  # the longest are the draws; the first is none
         row["working beside"] = median(op.end - op.start for op in open_loop if op.name == "loss") / worked
         rows.append(row | {f"{name} fit": seconds / row[name] for name, seconds in predicted.items()})
     units = dict.fromkeys(("drawing", "working", "hidden", "open"), "s")

@@ -5,10 +5,11 @@ The chapter *Asynchronous computation* tells the story.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
-from statistics import median
-from time import perf_counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -18,39 +19,49 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import interleave
 
-LONG = 0.02
-"""Seconds that a thread sleeps before it counts as one that has slept for long."""
+SPIN = """
+import os, sys
+if sys.argv[1:]:
+    os.sched_setaffinity(0, map(int, sys.argv[1:]))
+print(flush=True)
+while True:
+    pass
+"""
+"""A program that runs Python for ever, on the cores of which it is told, and says so when it begins."""
 
 
-def enqueueing(engine: Any, n: int = 10_000, repeats: int = 9) -> dict[str, Measurement]:
-    """Returns the seconds of a call that enqueues an operation on one number, by what the back end does, in turn.
+def enqueueing(engine: Any, n: int = 4000, repeats: int = 7) -> dict[str, Measurement]:
+    """Returns the seconds of a call that enqueues an operation on one number, by what happens meanwhile, in turn.
 
-    It is ``held`` at a gate; is ``computing``, in an operator that needs no lock of Python's; runs ``python``, which
-    does; fell ``asleep`` a moment ago; has slept for ``long``. The first three are means over ``n`` calls, the others
-    medians of single ones.
+    The back end is ``held`` at a gate; or it is ``computing``, in an operator that needs no lock of Python's; or it
+    runs ``python``, which does. For ``process`` it is held while another process runs Python on its cores. Each is a
+    mean over ``n`` calls.
     """
-    call, x = Loop(engine, 0, 1).calls()
+    call, _ = Loop(engine, 0, 1).calls()
     a = torch.randn(1500, 1500)
     product = torch.empty_like(a)
-    busy: dict[str, Callable[[threading.Event], object]] = {
+    own = cores_of(engine)
+    works: dict[str, Callable[[threading.Event], object]] = {
         "held": threading.Event.wait,
         "computing": lambda stop: until(stop, lambda: torch.mm(a, a, out=product)),
         "python": lambda stop: until(stop, lambda: None),
     }
-
-    def single(pause: float) -> float:
-        engine.wait_to_read(x)
-        spin(pause)
-        return clock(call)
-
     sides: dict[str, Callable[[], float]] = {
         name: lambda work=work: beside(engine, work, call, n)  # type: ignore[misc]
-        for name, work in busy.items()
+        for name, work in works.items()
     }
-    sides["asleep"] = lambda: median(single(0) for _ in range(20))
-    sides["long"] = lambda: median(single(LONG) for _ in range(10))
+    sides["process"] = lambda: beside_process(own, lambda: beside(engine, threading.Event.wait, call, n))
     taken, env = interleave(sides, repeats), environment()
     return {name: times.measurement(float, "s", "enqueue", environment=env) for name, times in taken.items()}
+
+
+def cores_of(engine: Any) -> list[int]:
+    """Returns the numbers of the cores that the engine's first device may use; none where the system does not tell."""
+    found: list[int] = []
+    if hasattr(os, "sched_getaffinity"):
+        engine.enqueue(lambda: found.extend(os.sched_getaffinity(0)))
+        engine.waitall()
+    return found
 
 
 def beside(engine: Any, work: Callable[[threading.Event], object], call: Callable[[], object], n: int) -> float:
@@ -69,14 +80,18 @@ def beside(engine: Any, work: Callable[[threading.Event], object], call: Callabl
     return taken / n
 
 
+def beside_process(cores: Iterable[int], call: Callable[[], float]) -> float:
+    """Returns what ``call`` does while another process runs Python on these ``cores``."""
+    command = [sys.executable, "-c", SPIN, *map(str, cores)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()  # type: ignore[union-attr]
+            return call()
+        finally:
+            process.kill()
+
+
 def until(stop: threading.Event, step: Callable[[], object]) -> None:
     """Repeats ``step`` until it is told to ``stop``."""
     while not stop.is_set():
         step()
-
-
-def spin(seconds: float) -> None:
-    """Keeps this thread awake and busy for so long."""
-    end = perf_counter() + seconds
-    while perf_counter() < end:
-        pass

@@ -1,11 +1,11 @@
-"""Streams of a GPU: what runs beside what, and how soon freed memory is used again.
+"""Streams of a GPU: what runs beside what, what is copied meanwhile, and how soon freed memory is used again.
 
 The chapter *Asynchronous computation* tells the story.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -35,6 +35,32 @@ def branches(device: torch.device | str, cycles: int = 20_000_000) -> dict[str, 
         main.wait_event(ended)
 
     return {"one stream": one, "two streams": two}
+
+
+Ahead = Callable[[Iterable[list[torch.Tensor]], torch.device], Iterable[list[torch.Tensor]]]
+"""Turns a loader's batches into batches on a device."""
+
+
+def copies(device: torch.device | str, ahead: Ahead, number: int = 10, n: int = 4096) -> dict[str, Callable[[], None]]:
+    """Returns loops that copy ``number`` batches of ``n / 4`` rows to a CUDA ``device`` and multiply each by a square.
+
+    ``pageable`` and ``pinned`` say from which memory, in the stream of the products; ``side stream`` is pinned, and
+    copied by ``ahead``. Each only enqueues what it can.
+    """
+    place = needs_cuda(device, "a copy beside a kernel")
+    weights = torch.ones(n, n, device=place)
+    pageable = torch.ones(n // 4, n)
+    pinned = pageable.pin_memory()
+
+    def plain(batch: torch.Tensor) -> None:
+        for _ in range(number):
+            batch.to(place, non_blocking=True) @ weights
+
+    def beside() -> None:
+        for (batch,) in ahead(([pinned] for _ in range(number)), place):
+            batch @ weights
+
+    return {"pageable": lambda: plain(pageable), "pinned": lambda: plain(pinned), "side stream": beside}
 
 
 def reused_while_pending(device: torch.device | str, size: int = 2**24, cycles: int = 200_000_000) -> bool | None:
