@@ -119,3 +119,10 @@ def test_the_timeline_has_a_row_for_each_lane() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["kernel", "operator", "phase"]
     assert [text.get_text() for text in axes.texts] == ["forward"]
     plt.close("all")
+
+
+def test_a_loop_that_was_generated_for_a_cpu_is_no_product_whatever_it_is_named_after() -> None:
+    name = "graph_0_cpp_fused__scaled_dot_product_flash_attention_for_cpu_clone_1"
+    assert profiles.computes(name)
+    assert breakdown.kind(name) == "other kernels"
+    assert breakdown.kind("fmha_attention_kernel") == "products"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from booktools.claims import Bound, Claim, Outcome, Rival
 
-FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("plain", "kept") for way in ("ours", "torch"))
-MOVED = {"compilers.large-eager-cost": 5 / 3, "compilers.large-break-cost": 4 / 3, "compilers.large-cond-cost": 5 / 3}
+FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
 BREAKS = {"compilers.breaks-if": 1, "compilers.breaks-where": 0, "compilers.breaks-cond": 0}
 
 CLAIMS = (
@@ -40,66 +39,27 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="compilers.late",
-        keys=("compilers.mlp-late-compiled", "compilers.mlp-compiled"),
-        holds=lambda r: r["compilers.mlp-late-compiled"].median >= 2 * r["compilers.mlp-compiled"].median,
-        rival=Rival(
-            "a call is a call, whatever ran before",
-            lambda r: {"compilers.mlp-late-compiled": r["compilers.mlp-compiled"].median},
-        ),
-    ),
-    Claim(
-        id="compilers.aoti",
-        keys=("compilers.aoti-speedup",),
-        holds=lambda r: r["compilers.aoti-speedup"].median >= 1.1,
-        rival=Rival("guards cost nothing", lambda r: {"compilers.aoti-speedup": 1}),
-    ),
-    Claim(
         id="compilers.fusion",
         keys=FUSED,
         holds=lambda r: all(r[key].median >= 0.7 * 8 for key in FUSED),
         rival=Rival("two loops of four operations, not one of eight", lambda r: dict.fromkeys(FUSED, 4)),
     ),
     Claim(
-        id="compilers.traffic",
-        keys=("compilers.eager-fit", "compilers.plain-share"),
-        holds=lambda r: 0.75 < r["compilers.eager-fit"].median < 1.25,
-        needs=("linux",),
+        id="compilers.by-block",
+        keys=("compilers.cold-by-block", "compilers.cold-whole"),
+        holds=lambda r: r["compilers.cold-by-block"] < 0.75 * r["compilers.cold-whole"],
+        needs=("compiler",),
         rival=Rival(
-            "memory is not kept, and the time is that of new pages",
-            lambda r: {"compilers.eager-fit": r["compilers.plain-share"].median},
+            "the blocks' guards do not hold for one another, and each is compiled",
+            lambda r: {"compilers.cold-by-block": r["compilers.cold-whole"]},
         ),
     ),
     Claim(
-        id="compilers.loop",
-        keys=("compilers.loop-growth",),
-        holds=lambda r: r["compilers.loop-growth"].median <= 1.2,
-        rival=Rival("two loops of four operations, not one of eight", lambda r: {"compilers.loop-growth": 2}),
-    ),
-    Claim(
-        id="compilers.fused",
-        keys=("compilers.fused-ratio",),
-        holds=lambda r: r["compilers.fused-ratio"].median <= 1.2,
-        rival=Rival("one of two threads computes", lambda r: {"compilers.fused-ratio": 2}),
-    ),
-    Claim(
         id="compilers.cache",
-        keys=("compilers.cold-factor",),
-        holds=lambda r: r["compilers.cold-factor"] > 1 / 0.7,
-        rival=Rival("nothing on disk is used again", lambda r: {"compilers.cold-factor": 1}),
-    ),
-    Claim(
-        id="compilers.further",
-        keys=("compilers.further", "compilers.cold"),
-        holds=lambda r: r["compilers.further"].median < r["compilers.cold"] / 3,
-        rival=Rival("each graph costs what the first one did", lambda r: {"compilers.further": r["compilers.cold"]}),
-    ),
-    Claim(
-        id="compilers.chain-gain",
-        keys=("compilers.chain-gain",),
-        holds=lambda r: r["compilers.chain-gain"].median >= 4,
-        needs=("cuda",),
-        rival=Rival("operations are fused in pairs", lambda r: {"compilers.chain-gain": 2}),
+        keys=("compilers.warm", "compilers.cold-by-block"),
+        holds=lambda r: r["compilers.warm"] < 0.5 * r["compilers.cold-by-block"],
+        needs=("compiler",),
+        rival=Rival("nothing on disk is used again", lambda r: {"compilers.warm": r["compilers.cold-by-block"]}),
     ),
     Claim(
         id="compilers.shapes",
@@ -132,20 +92,6 @@ CLAIMS = (
         rival=Rival("launches hide behind what surrounds them", lambda r: {"compilers.mode-gain": 1}),
     ),
     Claim(
-        id="compilers.mode-loops",
-        keys=("compilers.same-loops",),
-        holds=lambda r: r["compilers.same-loops"] == 1,
-        needs=("compiler",),
-        rival=Rival("the mode generates other loops", lambda r: {"compilers.same-loops": 0}),
-    ),
-    Claim(
-        id="compilers.cpp-equal",
-        keys=("compilers.cpp-equal",),
-        holds=lambda r: r["compilers.cpp-equal"] == 1,
-        needs=("compiler",),
-        rival=Rival("another order of summing, another last digit", lambda r: {"compilers.cpp-equal": 0}),
-    ),
-    Claim(
         id="compilers.cpp-faster",
         keys=("compilers.cpp-gain",),
         holds=lambda r: r["compilers.cpp-gain"].median >= 1.2,
@@ -153,49 +99,26 @@ CLAIMS = (
         rival=Rival("the call from Python costs nothing", lambda r: {"compilers.cpp-gain": 1}),
     ),
     Claim(
-        id="compilers.cpp-fit",
-        keys=("compilers.cpp-fit", "compilers.cpp-gain", "compilers.cpp-gain-64"),
-        holds=lambda r: 0.85 < r["compilers.cpp-fit"].median < 1.15,
-        needs=("compiler",),
-        rival=Rival(
-            "C++ is faster by a factor, not by an overhead",
-            lambda r: {
-                "compilers.cpp-fit": r["compilers.cpp-fit"].median
-                * (r["compilers.cpp-gain-64"].median / r["compilers.cpp-gain"].median)
-            },
-        ),
-    ),
-    Claim(
         id="compilers.losses",
-        keys=("compilers.early-difference", "compilers.early-control", "compilers.early-wrong"),
-        holds=lambda r: r["compilers.early-difference"] <= 10 * r["compilers.early-control"],
+        keys=("compilers.difference", "compilers.control", "compilers.wrong"),
+        holds=lambda r: r["compilers.difference"] <= 10 * r["compilers.control"],
         rival=Rival(
             "compiled steps are off by a thousandth",
-            lambda r: {"compilers.early-difference": r["compilers.early-wrong"]},
+            lambda r: {"compilers.difference": r["compilers.wrong"]},
         ),
     ),
 )
 
 OUTCOMES = (
     Outcome(
-        id="compilers.breaks-traffic",
-        keys=tuple(MOVED),
-        holds=lambda r: all(0.9 * ratio < r[key].median < 1.1 * ratio for key, ratio in MOVED.items()),
+        id="compilers.border",
+        keys=("compilers.border-found",),
+        holds=lambda r: r["compilers.border-found"] == 1,
     ),
     Outcome(
-        id="compilers.from-caches",
-        keys=("compilers.border-rate", "compilers.border-bandwidth"),
-        holds=lambda r: r["compilers.border-rate"] > r["compilers.border-bandwidth"].median,
-    ),
-    Outcome(
-        id="compilers.new-memory",
-        keys=("compilers.right-end",),
-        holds=lambda r: r["compilers.right-end"] < 0.75,
-    ),
-    Outcome(
-        id="compilers.mlp-loses",
-        keys=("compilers.mlp-speedup",),
-        holds=lambda r: r["compilers.mlp-speedup"].median < 1,
+        id="compilers.mlp-little",
+        keys=("compilers.mlp-best",),
+        holds=lambda r: r["compilers.mlp-best"] < 1.2,
     ),
     Outcome(
         id="compilers.mlp-steady",
@@ -203,38 +126,28 @@ OUTCOMES = (
         holds=lambda r: r["compilers.mlp-worst-fit"].spread <= 0.25,
     ),
     Outcome(
-        id="compilers.not-traffic",
-        keys=("compilers.plain-share",),
-        holds=lambda r: r["compilers.plain-share"].median < 0.75,
+        id="compilers.pages",
+        keys=("compilers.new-fit",),
+        holds=lambda r: r["compilers.new-fit"].median < 0.75,
     ),
     Outcome(
-        id="compilers.memory-kept",
-        keys=("compilers.faults-eager", "compilers.faults-kept"),
-        holds=lambda r: r["compilers.faults-kept"] < 0.01 * r["compilers.faults-eager"],
+        id="compilers.loop",
+        keys=("compilers.loop-growth",),
+        holds=lambda r: r["compilers.loop-growth"].median <= 1.2,
     ),
     Outcome(
-        id="compilers.fused-pass",
-        keys=("compilers.fused-passes",),
-        holds=lambda r: 0.9 < r["compilers.fused-passes"].median < 1.1,
+        id="compilers.compiler-wins",
+        keys=("compilers.blocks-gain", "compilers.update-gain"),
+        holds=lambda r: r["compilers.blocks-gain"].median > r["compilers.update-gain"].median,
     ),
     Bound(
-        id="compilers.at-most-k",
-        keys=("compilers.kept-ours", "compilers.kept-torch"),
-        holds=lambda r: all(r[f"compilers.kept-{way}"].median <= 8 for way in ("ours", "torch")),
+        id="compilers.bound",
+        keys=("compilers.reached",),
+        holds=lambda r: r["compilers.reached"].quartiles[0] <= 1,
     ),
     Outcome(
-        id="compilers.perceptron-loses",
-        keys=("compilers.perceptron-break-even",),
-        holds=lambda r: r["compilers.perceptron-break-even"] == "∞",
-    ),
-    Outcome(
-        id="compilers.strays",
-        keys=("compilers.largest-difference", "compilers.largest-control"),
-        holds=lambda r: r["compilers.largest-difference"] <= r["compilers.largest-control"],
-    ),
-    Outcome(
-        id="compilers.pooling",
-        keys=("compilers.step-gain", "compilers.mean-step-gain"),
-        holds=lambda r: r["compilers.mean-step-gain"].quartiles[0] > r["compilers.step-gain"].quartiles[1],
+        id="compilers.other-shrinks",
+        keys=("compilers.other-ratio",),
+        holds=lambda r: r["compilers.other-ratio"] < 0.6,
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from dlperf.models.cost import FORMULAS
 from dlperf.plot import COLORS, INK
-from dlperf.profiles import Interval
+from dlperf.profiles import GENERATED, Interval
 from dlperf.spans import Span, covered, extent
 
 KINDS = {
@@ -48,6 +48,8 @@ def kind(kernel: str) -> str:
     """Returns the kind of a kernel, or of an operator that computes, by its name."""
     if _MESSAGES.search(kernel):
         return "communication"
+    if GENERATED in kernel:
+        return "other kernels"
     if _COPIES.search(kernel):
         return "copies"
     if kernel.startswith("aten::"):

@@ -31,6 +31,9 @@ LOADING = "enumerate(DataLoader)"
 """So begins the name under which a `DataLoader` records that somebody waits for its next batch."""
 
 
+GENERATED = "cpp_fused_"
+"""This is part of the name of each loop that Inductor writes for a CPU."""
+
 _WAITS = re.compile(r"^(cuda|hip)\w*Synchronize$|^wait$")
 
 
@@ -148,8 +151,11 @@ def intervals(events: Iterable, on_gpu: bool = False) -> list[Interval]:
 def computes(name: str) -> bool:
     """Returns whether the operator ``name`` computes, as PyTorch's own tables tell.
 
-    It does not if it only makes a view, only reserves memory, or only calls other operators.
+    It does not if it only makes a view, only reserves memory, or only calls other operators. A loop that Inductor
+    wrote for a CPU computes; it is seen where ``torch._inductor.config.cpp.enable_kernel_profile`` was set.
     """
+    if GENERATED in name:
+        return True
     packet = getattr(torch.ops.aten, name.removeprefix("aten::"), None) if name.startswith("aten::") else None
     if packet is None or name.startswith(("aten::empty", "aten::resize")):
         return False

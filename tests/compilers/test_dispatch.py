@@ -20,7 +20,7 @@ def test_the_crossover_lies_between_the_sizes_where_the_time_doubles() -> None:
 
 
 def test_every_rung_of_the_ladder_adds_one() -> None:
-    results = {name: fn() for name, fn in dispatch.one_number().items() if "add" in name}
+    results = {name: fn() for name, fn in dispatch.one_number().items() if "call" not in name}
     assert all(bool(value == 2) for value in results.values())
     assert results["PyTorch: add, recorded for a gradient"].requires_grad
 

@@ -98,14 +98,16 @@ dispatch.additions(1, torch.device("cuda"), 1)
 real, torch.add = torch.add, lambda *_: busy()
 assert dispatch.add_in_python(1, 2, torch.device("cuda"))[1] > 0.015
 """,
-    "compilers/compilation.py": """
-from dlperf.compilers import compilation
-torch.compile = lambda fn: lambda x: busy()
-assert min(map(min, compilation.first_calls("cuda", 2).values())) > 0.015
-torch.compile = lambda fn: fn
-odd = lambda x, n=[]: (n.append(0), busy(0.2) if len(n) % 2 else None)  # its first call of two is long
-compilation.mlp = lambda *_: odd
-assert max(map(max, compilation.first_calls("cuda", 2).values())) < 0.1
+    "compilers/price.py": """
+from dlperf.compilers import price
+class Odd:
+    model, calls = None, 0
+    def __call__(self):
+        self.calls += 1
+        busy(0.2 if self.calls == 1 else 0.02)
+price.steps.gpt_step = lambda device: Odd()
+price.WAYS["as it is"] = lambda model: None
+assert 0.015 < price.first_step("as it is", "cuda")[0] < 0.1
 """,
     "parallel/compute_and_copy.py": """
 from dlperf.parallel import compute_and_copy as both

@@ -40,21 +40,6 @@ assert spread == ["event"] + 4 * ["products"] + 4 * ["event"], spread  # the las
 """)
 
 
-def test_cudnn_stays_on_in_training(run: Run) -> None:
-    assert not run("""
-import torch
-from dlperf.compilers import compilation
-seen, cross_entropy = [], compilation.F.cross_entropy
-def loss(*given):
-    seen.append((torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32))
-    return cross_entropy(*given)
-compilation.F.cross_entropy = loss
-step, _ = compilation.training(False, "cuda")
-step()
-assert seen == [(True, False)], seen
-""")
-
-
 def test_the_timing_of_a_gpu_passes_its_own_tests(run: Run) -> None:
     own = [str(ROOT / "tests" / name) for name in ("test_timing.py", "compilers/test_cuda_graphs.py")]
     assert not run(f"import pytest\nassert pytest.main(['-q', '-x', '-p', 'no:cacheprovider', *{own}]) == 0")

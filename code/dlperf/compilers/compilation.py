@@ -1,44 +1,29 @@
-"""What compiling is tried on, what it costs, and how often it happens."""
+"""What compiling is tried on, how often it happens, and clocks for calls that depend on what came before them."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import re
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.utils import benchmark
 
-from dlperf.device import synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.timing import clock, compare
 from dlperf.turns import interleave
 
-Step = Callable[[], torch.Tensor]
-Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
-
-def mlp(device: torch.device | str = "cpu", hidden: int = 256) -> nn.Sequential:
-    """Returns the classic perceptron 512–256–128–2 with ReLU, of fixed weights, for inference.
-
-    ``hidden`` is the width of its first hidden layer.
-    """
+def mlp(device: torch.device | str = "cpu") -> nn.Sequential:
+    """Returns the classic perceptron 512–256–128–2 with ReLU, of fixed weights, for inference."""
     torch.manual_seed(0)
-    layers = nn.Linear(512, hidden), nn.ReLU(), nn.Linear(hidden, 128), nn.ReLU(), nn.Linear(128, 2)
+    layers = nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
     return nn.Sequential(*layers).eval().requires_grad_(False).to(device)
 
 
@@ -97,62 +82,6 @@ def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None =
     return [after - before for before, after in pairwise(counts)]
 
 
-def first_calls(device: torch.device | str = "cpu", batch: int = 64, repeats: int = 5) -> dict[str, list[float]]:
-    """Returns the seconds until compiled perceptrons have their first result, in a process that has compiled nothing.
-
-    ``first`` is the first one's. ``further`` are those of perceptrons that differ from it by a few neurons, so that
-    nothing compiled fits them: a further graph of the same kind each. ``again`` are the first one's after the
-    process was made to forget what it had compiled; it is on disk by then.
-    """
-    x = torch.ones(batch, 512, device=device)
-    model, others = mlp(device), [mlp(device, 256 + more) for more in range(1, repeats + 1)]
-
-    def first(fn: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        fn(x)  # what libraries prepare at their first call is no part of compiling
-        synchronize(device)
-        start = time.perf_counter()
-        torch.compile(fn)(x)
-        synchronize(device)
-        return time.perf_counter() - start
-
-    def again() -> float:
-        torch.compiler.reset()
-        return first(model)
-
-    return {
-        "first": [first(model)],
-        "further": [first(other) for other in others],
-        "again": [again() for _ in range(repeats)],
-    }
-
-
-def first_calls_in_new_process(
-    cache: Path, device: torch.device | str = "cpu", batch: int = 64, repeats: int = 5
-) -> dict[str, list[float]]:
-    """Returns what `first_calls` measures in a new process that finds what others compiled in the folder ``cache``.
-
-    An empty folder: everything is compiled. The same once more: what lies on disk is used again.
-    """
-    call = f"compilation.first_calls({str(device)!r}, {batch}, {repeats})"
-    command = f"import json; from dlperf.compilers import compilation; print(json.dumps({call}))"
-    variables = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, "-c", command], env=variables, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(done.stdout))
-
-
-def generated(fn: Callable[..., Any], x: torch.Tensor, **options: Any) -> str:
-    """Returns the program that `torch.compile`, with these options, generates of ``fn`` for ``x``."""
-    from torch._inductor.utils import run_and_get_code  # part of the compiler, whose import `first_calls` times
-
-    torch.compiler.reset()
-    return "".join(run_and_get_code(torch.compile(fn, **options), x)[1])
-
-
-def kernels(program: str) -> list[str]:
-    """Returns the source of the loops in a program that was `generated` for a CPU."""
-    return re.findall(r"'''(.*?)'''", program, re.DOTALL)
-
-
 def in_blocks(
     functions: dict[str, Callable[..., Any]], *args: Any, calls: int = 200, **options: Any
 ) -> dict[str, Measurement]:
@@ -209,53 +138,3 @@ def break_even(seconds: float, before: Measurement, after: Measurement) -> float
     """
     gain = statistics.median(b - a for b, a in before.pairs(after))
     return seconds / gain if gain > 0 else math.inf
-
-
-def cnn(device: torch.device | str = "cpu", pool: type[nn.Module] = nn.MaxPool2d) -> nn.Sequential:
-    """Returns a small convolutional network for 28 × 28 images and ten classes, of fixed weights.
-
-    ``pool`` is how each square of four is made one.
-    """
-    torch.manual_seed(0)
-    features = nn.Conv2d(1, 16, 3), nn.ReLU(), pool(2), nn.Conv2d(16, 32, 3), nn.ReLU(), pool(2)
-    return nn.Sequential(*features, nn.Flatten(), nn.Linear(800, 10)).to(device)
-
-
-def nudge(net: nn.Module, seed: int = 1) -> None:
-    """Multiplies each weight by 1, or by 1 ± 2⁻²³: a rounding error's worth."""
-    generator, eps = torch.Generator().manual_seed(seed), torch.finfo(torch.float32).eps
-    with torch.no_grad():
-        for weights in net.parameters():
-            signs = torch.randint(-1, 2, weights.shape, generator=generator)
-            weights.mul_(1 + eps * signs.to(weights.device))
-
-
-def training(
-    compiled: bool,
-    device: torch.device | str = "cpu",
-    rate: float = 0.1,
-    pool: type[nn.Module] = nn.MaxPool2d,
-) -> tuple[Step, nn.Module]:
-    """Returns a step of training `cnn`, returning its loss, and the net.
-
-    It learns 64 fixed random images by plain gradient descent with learning
-    ``rate``. Forward and backward are compiled together; the update of the
-    weights stays eager.
-    """
-    net = cnn(device, pool)
-    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
-    images = torch.randn(64, 1, 28, 28, device=device)
-    labels = torch.randint(10, (64,), device=device)
-    loss_of: Loss = lambda x, y: F.cross_entropy(net(x), y)
-    loss_of = torch.compile(loss_of) if compiled else loss_of
-
-    def step() -> torch.Tensor:
-        optimizer.zero_grad()
-        # TF32 would hide what we look for; enabled=True keeps cuDNN on
-        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-            loss = loss_of(images, labels)
-            loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    return step, net

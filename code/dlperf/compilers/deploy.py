@@ -1,9 +1,8 @@
-"""Deployment: a compiled model leaves Python, and runs in a C++ program or in a process without its class."""
+"""Deployment: a compiled model leaves Python, and runs in a C++ program."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,17 +63,6 @@ int main(int argc, char** argv) {
 Its arguments: package, inputs, outputs, threads, samples, calls per sample.
 """
 
-LOADER = """
-import sys, torch
-model = torch.export.load(sys.argv[1]).module()
-torch.save(model(*torch.load(sys.argv[2])), sys.argv[3])
-"""
-"""All that a process needs to run an exported model: the file, and not the class."""
-
-
-UNPICKLER = LOADER.replace("torch.export.load(sys.argv[1]).module()", "torch.load(sys.argv[1], weights_only=False)")
-"""The same for a model that was pickled whole: the file, and whatever classes it names."""
-
 
 class DeployError(RuntimeError):
     """A deployed model did not run."""
@@ -83,19 +71,6 @@ class DeployError(RuntimeError):
 def cpp_program() -> Path:
     """Returns the C++ program that runs packages, built once. Raises `CompilerError` without a compiler."""
     return build(PROGRAM, *libtorch_options())
-
-
-def package(model: torch.nn.Module, inputs: Sequence[torch.Tensor], path: Path, shapes: Any = None) -> Path:
-    """Returns ``path``, which must end in ``.pt2``, with ``model`` exported and compiled by AOTInductor for ``inputs``.
-
-    ``shapes`` says which dimensions may change, as ``dynamic_shapes`` of `torch.export.export` does.
-
-    Source: https://docs.pytorch.org/docs/stable/torch.compiler_aot_inductor.html.
-    """
-    with torch.no_grad():
-        exported = torch.export.export(model.eval(), tuple(inputs), dynamic_shapes=shapes)
-        torch._inductor.aoti_compile_and_package(exported, package_path=str(path))
-    return path
 
 
 def run_in_cpp(
@@ -133,16 +108,6 @@ def latencies(
     return columns(rows, dict.fromkeys(rows[0], "s"), environment("cpu"), in_cpp.calls_per_sample)
 
 
-def run_pickled(path: Path, inputs: Sequence[torch.Tensor]) -> Any:
-    """Returns what a model saved whole by `torch.save` computes in such a process; DeployError without its class."""
-    return _run([sys.executable, "-c", UNPICKLER], path, inputs, [])[1]
-
-
-def run_without_class(path: Path, inputs: Sequence[torch.Tensor]) -> Any:
-    """Returns what a model saved by `torch.export.save` computes in a new process, which imports PyTorch alone."""
-    return _run([sys.executable, "-c", LOADER], path, inputs, [])[1]
-
-
 def _run(command: list[str], model: Path, inputs: Sequence[torch.Tensor], settings: list[str]) -> tuple[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         given, made = str(Path(folder, "inputs.pt")), str(Path(folder, "outputs.pt"))
@@ -150,6 +115,6 @@ def _run(command: list[str], model: Path, inputs: Sequence[torch.Tensor], settin
         done = subprocess.run([*command, str(model), given, made, *settings], capture_output=True, text=True)
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            reason = next((line for line in said if "what():" in line), said[-1])  # of C++ the error, of Python too
+            reason = next((line for line in said if "what():" in line), said[-1])
             raise DeployError(f"{model} did not run: {reason.strip()}")
         return done.stdout, torch.load(made)

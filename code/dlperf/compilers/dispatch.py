@@ -124,6 +124,7 @@ def one_number() -> dict[str, Callable[[], Any]]:
         "NumPy: add arrays": lambda: array + array,
         "PyTorch: add into kept memory": lambda: torch.add(x, one, out=y),
         "PyTorch: add": lambda: torch.add(x, one),
-        "PyTorch: add a Python number": lambda: x + 1.0,
+        "PyTorch: x + one": lambda: x + one,
+        "PyTorch: x + 1.0": lambda: x + 1.0,
         "PyTorch: add, recorded for a gradient": lambda: torch.add(weight, one),
     }

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from dlperf.compilers import compilation
-from dlperf.environment import compiler
 from dlperf.measurement import Measurement
-
-needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
 
 
 def test_a_chain_is_so_many_operations() -> None:
@@ -59,56 +53,9 @@ def test_blocks_are_counted_as_calls() -> None:
     assert len(found.samples) == 2
 
 
-@needs_compiler
-def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
-    seconds = compilation.first_calls_in_new_process(tmp_path, batch=2, repeats=2)
-    assert {name: len(each) for name, each in seconds.items()} == {"first": 1, "further": 2, "again": 2}
-    assert any(tmp_path.rglob("*.so"))
-
-
-def test_a_further_graph_differs_in_a_few_neurons_and_finds_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[list[int]] = []
-
-    def back_end(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
-        made.append([each.shape[0] for each in inputs if each.ndim == 1])
-        return graph.forward
-
-    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=back_end))
-    torch.compiler.reset()
-    compilation.first_calls(batch=2, repeats=3)
-    assert made == [[hidden, 128, 2] for hidden in (256, 257, 258, 259, 256, 256, 256)]
-
-
-@needs_compiler
-def test_kernels_are_the_fused_loops() -> None:
-    fn, x = compilation.chain(3), torch.ones(1000)
-    plain = compilation.kernels(compilation.generated(fn, x))
-    assert len(plain) == 1
-    assert "for(" in plain[0]
-    assert compilation.kernels(compilation.generated(fn, x, mode="reduce-overhead")) == plain
-
-
 def test_a_single_call_comes_after_other_work() -> None:
     seen: list[str] = []
     ways = {name: lambda x, name=name: seen.append(name) for name in "ab"}
     found = compilation.after_work(ways, lambda: seen.append("-"), torch.ones(1), repeats=2)
     assert "".join(seen) == 3 * "-a-b"
     assert {name: len(m.samples) for name, m in found.items()} == {"a": 2, "b": 2}
-
-
-def test_a_nudge_is_a_rounding_error() -> None:
-    one, other = compilation.cnn(), compilation.cnn()
-    compilation.nudge(other)
-    weights, nudged = (torch.cat([p.detach().flatten() for p in net.parameters()]) for net in (one, other))
-    eps = torch.finfo(torch.float32).eps
-    assert 0.5 < (weights != nudged).float().mean() < 0.8
-    torch.testing.assert_close(weights, nudged, rtol=1.5 * eps, atol=0)
-
-
-@needs_compiler
-def test_compiled_training_follows_the_eager_one() -> None:
-    (eager, net), (compiled, other) = compilation.training(False), compilation.training(True)
-    losses = torch.stack([torch.stack([eager(), compiled()]) for _ in range(5)])
-    torch.testing.assert_close(losses[:, 0], losses[:, 1], rtol=1e-4, atol=1e-4)
-    assert losses[-1, 0] < losses[0, 0]
-    torch.testing.assert_close(dict(net.named_parameters()), dict(other.named_parameters()), rtol=1e-3, atol=1e-4)

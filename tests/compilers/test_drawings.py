@@ -1,0 +1,64 @@
+"""The chapter's drawings: readable in every language, made of the book's colours, and true to what they show."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from booktools.catalogue import Catalogue
+from dlperf import drawing
+from dlperf.compilers import drawings
+from dlperf.records import svg
+from tests.conftest import ROOT
+from tests.drawn import faults, outlines
+
+EVERY = {name: getattr(drawings, name) for name in ("ways", "passes", "launches")}
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("language", [None, "labels.zh.po"], ids=["en", "zh"])
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_wrong_with_a_drawing(name, language):
+    assert faults(EVERY[name](), Catalogue(language and ROOT / "chapters" / language)) == []
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_drawing_fits_its_canvas_and_is_the_same_each_time(name):
+    fig = EVERY[name]()
+    assert fig.get_figwidth() == drawing.WIDTH
+    for points in outlines(fig):
+        low, high = points.min(axis=0), points.max(axis=0)
+        assert (low >= -1).all()
+        assert (high <= fig.bbox.max + 1).all()
+    assert svg(fig) == svg(EVERY[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ways", {"operators": drawings.OPERATORS[:4], "fused": drawings.FUSED[:3]}),
+        ("passes", {"operations": ("× a", "+ b")}),
+        ("launches", {"kernels": 4, "running": 0.6}),
+    ],
+)
+def test_a_drawing_follows_its_arguments(name, arguments):
+    other = EVERY[name](**arguments)
+    assert svg(other) != svg(EVERY[name]())
+    assert faults(other, Catalogue(None)) == []
+
+
+def test_too_many_operations_are_found_out():
+    assert faults(drawings.passes(("× a",) * 6), Catalogue(None))
+
+
+def test_a_compiled_program_does_the_same_products_in_less_time():
+    works = {name: [length for length, color in row if color == drawings.WORKS] for name, row in rows().items()}
+    assert works["eager"] == works["compiled"] != []
+    assert sum(length for length, _ in drawings.FUSED) < sum(length for length, _ in drawings.OPERATORS)
+
+
+def rows():
+    return {"eager": drawings.OPERATORS, "compiled": drawings.FUSED}
