@@ -150,4 +150,14 @@ OUTCOMES = (
         keys=("compilers.other-ratio",),
         holds=lambda r: r["compilers.other-ratio"] < 0.6,
     ),
+    Outcome(
+        id="compilers.products-stay",
+        keys=("compilers.products-ratio",),
+        holds=lambda r: 0.85 < r["compilers.products-ratio"] < 1.15,
+    ),
+    Outcome(
+        id="compilers.yardstick",
+        keys=("compilers.control", "compilers.wrong"),
+        holds=lambda r: r["compilers.wrong"] > 10 * r["compilers.control"],
+    ),
 )
