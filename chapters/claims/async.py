@@ -127,6 +127,11 @@ OUTCOMES = (
         keys=("async.decoded-worker-fit",),
         holds=lambda r: r["async.decoded-worker-fit"].median > 0.85,
     ),
+    Bound(
+        id="async.beyond",
+        keys=("async.decoded-worker-fit",),
+        holds=lambda r: r["async.decoded-worker-fit"].median < 1.15,
+    ),
     Outcome(
         id="async.spared",
         keys=("async.decoded-spared-factor",),

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dlperf.device import synchronize
+from dlperf.environment import cores
 from dlperf.models import steps
 from dlperf.models.gpt import GPT
 
@@ -51,13 +53,22 @@ def first_step(way: str, device: torch.device | str = "cpu") -> tuple[float, int
     return taken, counters["stats"]["unique_graphs"]
 
 
+def first_steps(folder: Path, device: torch.device | str = "cpu") -> dict[str, tuple[float, int]]:
+    """Returns for each of `WAYS` what `first_step_in_new_process` does, with a folder of its own in ``folder``.
+
+    The processes run side by side, as far as there are cores.
+    """
+    with ThreadPoolExecutor(min(cores(), len(WAYS))) as pool:
+        return dict(zip(WAYS, pool.map(lambda way: first_step_in_new_process(way, folder / way, device), WAYS)))
+
+
 def first_step_in_new_process(way: str, cache: Path, device: torch.device | str = "cpu") -> tuple[float, int]:
     """Returns what `first_step` does in a new process that finds what others compiled in the folder ``cache``.
 
-    One thread compiles. An empty folder: everything is compiled. The same once more: what lies on disk is used again.
+    It has one thread. An empty folder: everything is compiled. The same once more: what lies on disk is used again.
     """
     call = f"json.dumps(price.first_step({way!r}, {str(device)!r}))"
-    variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", f"import json; from dlperf.compilers import price; print({call})"],
         env=os.environ | variables,

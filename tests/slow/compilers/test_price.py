@@ -42,8 +42,10 @@ def _parts(size: gpt.Size) -> tuple[Any, ...]:
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
-def test_a_new_process_compiles_into_the_folder(tmp_path: Path) -> None:
-    seconds, graphs = price.first_step_in_new_process("by_block", tmp_path)
-    assert seconds > 0
-    assert graphs == 1
-    assert any(tmp_path.rglob("*.so"))
+def test_new_processes_compile_into_a_folder_each(tmp_path: Path) -> None:
+    found = price.first_steps(tmp_path)
+    assert list(found) == ["whole", "by_block"]
+    for way, (seconds, graphs) in found.items():
+        assert seconds > 0
+        assert graphs == 1
+        assert any((tmp_path / way).rglob("*.so"))
