@@ -65,10 +65,11 @@ def first_steps(folder: Path, device: torch.device | str = "cpu") -> dict[str, t
 def first_step_in_new_process(way: str, cache: Path, device: torch.device | str = "cpu") -> tuple[float, int]:
     """Returns what `first_step` does in a new process that finds what others compiled in the folder ``cache``.
 
-    It has one thread. An empty folder: everything is compiled. The same once more: what lies on disk is used again.
+    One thread compiles, for the number of threads that this process has: for another, nothing on disk is of use.
+    An empty folder: everything is compiled. The same once more: what lies there is used again.
     """
     call = f"json.dumps(price.first_step({way!r}, {str(device)!r}))"
-    variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", f"import json; from dlperf.compilers import price; print({call})"],
         env=os.environ | variables,
