@@ -59,7 +59,8 @@ def first_steps(folder: Path, device: torch.device | str = "cpu") -> dict[str, t
     The processes run side by side, as far as there are cores.
     """
     with ThreadPoolExecutor(min(cores(), len(WAYS))) as pool:
-        return dict(zip(WAYS, pool.map(lambda way: first_step_in_new_process(way, folder / way, device), WAYS)))
+        found = {way: pool.submit(first_step_in_new_process, way, folder / way, device) for way in WAYS}
+        return {way: each.result() for way, each in found.items()}
 
 
 def first_step_in_new_process(way: str, cache: Path, device: torch.device | str = "cpu") -> tuple[float, int]:
