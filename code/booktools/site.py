@@ -106,6 +106,13 @@ def _outdated(app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[
     return {page for page in env.found_docs if page in seen and current().is_outdated(seen[page])}
 
 
+def _renumbered(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Returns all pages, to be written again, if the place of a citation in the list of references has changed."""
+    now = [(each.citation_id, each.key) for each in env.get_domain("cite").citations]  # type: ignore[attr-defined]
+    before, env.booktools_cited = getattr(env, "booktools_cited", now), now  # type: ignore[attr-defined]
+    return sorted(env.found_docs) if before != now else []
+
+
 def _purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     _prepare(app, env)
     env.booktools_seen.pop(docname, None)  # type: ignore[attr-defined]
@@ -168,6 +175,7 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", _begin, priority=1)
     app.connect("env-before-read-docs", _prepare)
     app.connect("env-get-outdated", _outdated)
+    app.connect("env-updated", _renumbered, priority=900)  # after that of the list of references
     app.connect("env-purge-doc", _purge)
     app.connect("source-read", _read)
     app.connect("doctree-read", _has_read, priority=999)

@@ -306,6 +306,25 @@ def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy:
         assert "Lending processor" in shown[shown.index("<figcaption") :].partition("</figcaption>")[0]
 
 
+def test_a_citation_leads_to_its_reference_when_another_page_cites_more(copy: Book) -> None:
+    """Anchors in the list of references are numbered; a page that nobody touched holds the number of before."""
+    work = "@article{early2025,author={Early, Bea},title={On Order},journal={Journal of Fixtures},year={2025}}\n"
+    bib = copy.chapters / "references.bib"
+    for cites, name, more in (("tiny2026", "tiny", ""), ("early2025", "machines", work)):
+        bib.write_text(more + bib.read_text(encoding="utf-8"), encoding="utf-8")
+        for language in copy.languages:
+            source = copy.page(language.code, name)
+            source.write_text(source.read_text(encoding="utf-8") + f"\n{{cite}}`{cites}`\n", encoding="utf-8")
+        done = build(copy)
+        assert done.returncode == 0, done.stdout
+    for folder in ("", "zh/"):
+        listed = BeautifulSoup(page(copy, f"{folder}index.html"), "html.parser")
+        [link] = BeautifulSoup(page(copy, f"{folder}tiny.html"), "html.parser").select("a[href^='index.html#id']")
+        entry = listed.find(id=str(link["href"]).partition("#")[2])
+        assert entry is not None
+        assert "Tiny" in entry.get_text()
+
+
 def test_an_unknown_edition_names_those_there_are(copy: Book) -> None:
     record(copy)
     done = build(copy, MACHINE="nowhere")
