@@ -111,6 +111,12 @@ CLAIMS = (
 
 OUTCOMES = (
     Outcome(
+        id="compilers.loads",
+        keys=("compilers.loads",),
+        holds=lambda r: r["compilers.loads"] == 1,
+        needs=("compiler",),
+    ),
+    Outcome(
         id="compilers.border",
         keys=("compilers.border-found",),
         holds=lambda r: r["compilers.border-found"] == 1,

@@ -25,14 +25,21 @@ def asleep(seconds: float) -> Callable[[], Callable[[], object]]:
     return lambda: partial(time.sleep, seconds)
 
 
-def test_the_largest_call_of_each_kind_tells_its_share_of_the_roof() -> None:
-    machine = Machine(peak=1e12, bandwidth=1e12, overhead=0.001)
-    large, small = Operator("add", 0, 4 * 10**9, alone=asleep(0.01)), Operator("add", 0, 1, alone=asleep(0.5))
-    found = prediction.attained([small, large, small], machine)
-    assert found == {"add": pytest.approx(4 / 9, rel=0.1)}  # 4 ms at the roof, took 10, of which 1 is the asking
-    assert prediction.taken(large, machine, found["add"]) == pytest.approx(0.01, rel=0.1)
-    nothing = Operator("empty", 0, 0, alone=asleep(0.001))
-    assert prediction.taken(nothing, machine, prediction.attained([nothing], machine)["empty"]) == machine.overhead
+def test_calls_of_one_name_and_size_are_timed_once() -> None:
+    asked = []
+    large, again, small = (
+        Operator("add", 0, moved, alone=lambda moved=moved: asked.append(moved) or asleep(0.01)())
+        for moved in (8, 8, 4)
+    )
+    found = prediction.each_alone([large, again, small])
+    assert found == {("add", 0, 8): pytest.approx(0.01, rel=0.2), ("add", 0, 4): pytest.approx(0.01, rel=0.2)}
+    assert sorted(asked) == [4, 4, 4, 8, 8, 8]  # three rounds
+
+
+def test_a_kind_reaches_the_share_that_all_its_calls_reach_together() -> None:
+    seconds = {prediction.call(PRODUCT): 2.002, prediction.call(SUM): 1.001, prediction.call(SMALL): 0.001001}
+    found = prediction.attained(OPS, HERE, seconds)
+    assert found == {"mm": pytest.approx(0.5), "add": pytest.approx(1)}
 
 
 def test_what_is_timed_alone_takes_its_time() -> None:
@@ -47,9 +54,9 @@ def test_what_is_timed_alone_takes_its_time() -> None:
     assert in_a_row / 10 < prediction.alone(op) < 10 * in_a_row
 
 
-def test_phases_sum_what_each_kind_takes() -> None:
-    phases = prediction.by_phase(OPS, HERE, {"mm": 0.5, "add": 1})
-    assert phases == pytest.approx({"forward": 2.001, "backward": 1.001, "update": 0.001001})
+def test_phases_sum_what_each_operator_takes() -> None:
+    seconds = {prediction.call(PRODUCT): 2, prediction.call(SUM): 1, prediction.call(SMALL): 0.5}
+    assert prediction.by_phase([*OPS, SMALL], seconds) == {"forward": 2, "backward": 1, "update": 1}
 
 
 def test_regimes_share_the_predicted_time() -> None:

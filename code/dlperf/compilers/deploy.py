@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -71,6 +72,16 @@ class DeployError(RuntimeError):
 def cpp_program() -> Path:
     """Returns the C++ program that runs packages, built once. Raises `CompilerError` without a compiler."""
     return build(PROGRAM, *libtorch_options())
+
+
+def loads(path: str | Path) -> bool:
+    """Returns whether PyTorch can load the package at ``path``, as tried in a process of its own.
+
+    Its loader is C++: where that fails, as PyTorch 2.11 for CUDA was seen to, it ends the process, and no
+    exception tells.
+    """
+    trial = f"import torch; torch._inductor.aoti_load_package({str(path)!r})"
+    return subprocess.run([sys.executable, "-c", trial], capture_output=True).returncode == 0
 
 
 def run_in_cpp(

@@ -1,9 +1,9 @@
-"""A step predicted from its operators: what each costs, which regime it is in, and what each kind really reaches."""
+"""A step predicted from its operators: what each takes alone, which regime it is in, and how near its roof it comes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -15,55 +15,51 @@ from dlperf.models.cost import Operator
 from dlperf.plot import COLORS
 from dlperf.timing import clock
 
+Call = tuple[str, int, int]
+"""A name, FLOPs and bytes."""
 REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 """The regimes of `Machine.regime`, with their colours."""
 
 
-def attained(ops: Iterable[Operator], here: Machine) -> dict[str, float]:
-    """Returns for each kind of operator which share of the roof it reaches.
+def each_alone(ops: Iterable[Operator]) -> dict[Call, float]:
+    """Returns the seconds of each call alone, the median of three.
 
-    The largest call of each kind is timed alone; its share is what its
-    work would take at the roof, over what it took besides the asking.
+    Calls of one name and size are timed once.
     """
-    largest: dict[str, Operator] = {}
-    for op in sorted(ops, key=lambda op: work(op, here)):
-        largest[op.name] = op
-    time = {name: [alone(op)] for name, op in largest.items()}
-    for name, op in 2 * list(largest.items()):  # once more, and again
-        time[name].append(alone(op))
-    shares = {}
-    for name, op in largest.items():
-        asking = 0 if here.queued else here.overhead
-        seconds = median(time[name])
-        left = max(seconds - asking, 0.1 * seconds)
-        shares[name] = work(op, here) / left or 1  # of nothing, all
-    return shares
+    calls = {call(op): op for op in ops}
+    time = {key: [alone(op)] for key, op in calls.items()}
+    for key, op in 2 * list(calls.items()):  # once more, and again
+        time[key].append(alone(op))
+    return {key: median(seconds) for key, seconds in time.items()}
 
 
-def work(op: Operator, here: Machine) -> float:
-    """Returns the seconds of an operator at the roof, without the asking."""
-    return max(here.costs(op.flops, op.bytes)[name] for name in ("compute", "memory"))
+def call(op: Operator) -> Call:
+    """Returns what stands for an operator and all others of its name and size."""
+    return op.name, op.flops, op.bytes
 
 
-def taken(op: Operator, here: Machine, share: float) -> float:
-    """Returns the predicted seconds of an operator that reaches a ``share`` of the roof."""
-    seconds = work(op, here) / share
-    return max(here.overhead, seconds) if here.queued else here.overhead + seconds
-
-
-def alone(op: Operator, seconds: float = 0.05) -> float:
+def alone(op: Operator, seconds: float = 0.02) -> float:
     """Returns the median seconds of one call of ``op`` by itself, seen for about so many ``seconds``."""
     threads = torch.get_num_threads()  # else a Timer takes one
     timer = Timer("call()", globals={"call": op.alone()}, timer=clock(), num_threads=threads)
     return timer.blocked_autorange(min_run_time=seconds).median
 
 
-def by_phase(ops: Iterable[Operator], here: Machine, reached: dict[str, float]) -> dict[str, float]:
-    """Returns the predicted seconds of each phase of a step, each kind of operator at the share that it reached."""
-    seconds: dict[str, float] = defaultdict(float)
+def attained(ops: Iterable[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
+    """Returns for each kind of operator what its calls take at the roof, over what they take alone."""
+    roof, took = defaultdict[str, float](float), defaultdict[str, float](float)
     for op in ops:
-        seconds[op.phase] += taken(op, here, reached[op.name])
-    return dict(seconds)
+        roof[op.name] += here.predict(op.flops, op.bytes)
+        took[op.name] += seconds[call(op)]
+    return {name: roof[name] / took[name] for name in roof}
+
+
+def by_phase(ops: Iterable[Operator], seconds: Mapping[Call, float]) -> dict[str, float]:
+    """Returns the predicted seconds of each phase of a step: the sum of its operators, each as it is alone."""
+    phases = defaultdict[str, float](float)
+    for op in ops:
+        phases[op.phase] += seconds[call(op)]
+    return dict(phases)
 
 
 def by_regime(ops: Sequence[Operator], here: Machine) -> dict[str, float]:

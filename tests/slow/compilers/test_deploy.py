@@ -51,3 +51,9 @@ def test_latencies_are_taken_in_turn(model: nn.Module, tmp_path: Path) -> None:
 def test_a_package_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(deploy.DeployError, match=r"none\.pt2"):
         deploy.run_in_cpp(tmp_path / "none.pt2", [torch.ones(1)])
+
+
+@needs_compiler
+def test_what_another_process_can_load_is_known(model: nn.Module, tmp_path: Path) -> None:
+    assert deploy.loads(package(model, torch.randn(3, 8), tmp_path / "model.pt2"))
+    assert not deploy.loads(tmp_path / "none.pt2")
