@@ -59,8 +59,8 @@ class Rival:
 class Claim(Outcome):
     """A sentence that measurements can prove wrong, with the ``rival`` that they would then prove right.
 
-    On a machine in ``fails_on`` it is known to be false, and the page says why; the text there names
-    the label of the explanation.
+    On a machine in ``fails_on`` it is known to be false, or not to run, and the page says why: under the
+    label that is given there.
     """
 
     rival: Rival | None = None

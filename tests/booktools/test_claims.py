@@ -171,7 +171,7 @@ CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded i
 
 @pytest.mark.parametrize(("claim", "recorded"), CASES, ids=[f"{c.id}@{m.name}" for c, m in CASES])
 def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> None:
-    """A claim that fails on a machine must say so beforehand, and must then really fail.
+    """A claim that fails on a machine, or cannot be asked there, must say so beforehand, and must then really do so.
 
     A machine may be out of reach when code changes. Its record then proves nothing, and another has to.
     """
@@ -185,6 +185,6 @@ def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> No
     if lacking_hardware:
         assert verdict.outcome == NOT_RUN
     elif recorded.name in claim.fails_on:
-        assert verdict.outcome == FAILED
+        assert verdict.outcome in (FAILED, NOT_RUN)
     else:
         assert verdict.outcome == HELD, f"{verdict.outcome}: {', '.join(verdict.lacking)}"
