@@ -25,7 +25,8 @@ def asleep(seconds: float) -> Callable[[], Callable[[], object]]:
     return lambda: partial(time.sleep, seconds)
 
 
-def test_calls_of_one_name_and_size_are_timed_once() -> None:
+def test_calls_of_one_name_and_size_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "cache_bytes", lambda: 0)
     asked = []
     large, again, small = (
         Operator("add", 0, moved, alone=lambda moved=moved: asked.append(moved) or asleep(0.01)())
@@ -33,7 +34,31 @@ def test_calls_of_one_name_and_size_are_timed_once() -> None:
     )
     found = prediction.each_alone([large, again, small])
     assert found == {("add", 0, 8): pytest.approx(0.01, rel=0.2), ("add", 0, 4): pytest.approx(0.01, rel=0.2)}
-    assert sorted(asked) == [4, 4, 4, 8, 8, 8]  # three rounds
+    assert sorted(asked) == [4, 8]
+
+
+def test_a_step_and_its_operators_take_turns() -> None:
+    ops = [Operator("add", 0, 2**30, alone=asleep(0.01)), Operator("mm", 1, 2**30, alone=asleep(0.02))]
+    step, alone = prediction.in_turn(lambda: time.sleep(0.03), ops, "cpu", repeats=3)
+    assert step.mark == alone.mark
+    assert list(step) == pytest.approx([0.03] * 3, rel=0.2)
+    assert prediction.typical(alone) == {
+        ("add", 0, 2**30): pytest.approx(0.01, rel=0.2),
+        ("mm", 1, 2**30): pytest.approx(0.02, rel=0.2),
+    }
+
+
+def test_calls_take_turns_at_copies_that_fill_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "cache_bytes", lambda: 100)
+    made, called = [], []
+
+    def alone() -> Callable[[], object]:
+        made.append(number := len(made))
+        return lambda: called.append(number) or time.sleep(0.001)
+
+    prediction.alone(Operator("add", 0, 30, alone=alone))
+    assert made == list(range(7))  # each call reads and writes 30 bytes, which may be the same 15
+    assert called[:9] == [*range(7), 0, 1]
 
 
 def test_a_kind_reaches_the_share_that_all_its_calls_reach_together() -> None:

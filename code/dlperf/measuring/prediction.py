@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import cycle
 from statistics import median
 from typing import Any
 
 import torch
 from torch.utils.benchmark import Timer
 
+from dlperf.environment import cache_bytes
 from dlperf.measuring.model import Machine
+from dlperf.measuring.pitfalls import clock_calls
 from dlperf.models.cost import Operator
 from dlperf.plot import COLORS
 from dlperf.timing import clock
+from dlperf.turns import Turns, interleave
 
 Call = tuple[str, int, int]
 """A name, FLOPs and bytes."""
@@ -22,15 +26,29 @@ REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 
 
 def each_alone(ops: Iterable[Operator]) -> dict[Call, float]:
-    """Returns the seconds of each call alone, the median of three.
+    """Returns the seconds of each call alone.
 
     Calls of one name and size are timed once.
     """
     calls = {call(op): op for op in ops}
-    time = {key: [alone(op)] for key, op in calls.items()}
-    for key, op in 2 * list(calls.items()):  # once more, and again
-        time[key].append(alone(op))
-    return {key: median(seconds) for key, seconds in time.items()}
+    return {key: alone(op) for key, op in calls.items()}
+
+
+def in_turn(
+    step: Callable[[], object], ops: Sequence[Operator], device: torch.device | str, repeats: int = 5
+) -> tuple[Turns[float], Turns[dict[Call, float]]]:
+    """Returns by turns the median seconds of three calls of ``step``, and those of each of its ``ops`` alone."""
+    sides: dict[str, Callable[[], Any]] = {
+        "step": lambda: median(clock_calls(step, 3, device)),
+        "alone": lambda: each_alone(ops),
+    }
+    took = interleave(sides, repeats, warm_up=0)
+    return took["step"], took["alone"]
+
+
+def typical(turns: Sequence[Mapping[Call, float]]) -> dict[Call, float]:
+    """Returns the median seconds of each call."""
+    return {key: median(each[key] for each in turns) for key in turns[0]}
 
 
 def call(op: Operator) -> Call:
@@ -38,10 +56,15 @@ def call(op: Operator) -> Call:
     return op.name, op.flops, op.bytes
 
 
-def alone(op: Operator, seconds: float = 0.02) -> float:
-    """Returns the median seconds of one call of ``op`` by itself, seen for about so many ``seconds``."""
+def alone(op: Operator, seconds: float = 0.01) -> float:
+    """Returns the median seconds of one call of ``op`` by itself, seen for about so many ``seconds``.
+
+    Calls take turns at copies of its inputs that no cache can hold: in a step, too, others have been there since.
+    """
+    copies = min(1 + 2 * cache_bytes() // max(op.bytes, 1), 32)
+    turns = cycle([op.alone() for _ in range(copies)])
     threads = torch.get_num_threads()  # else a Timer takes one
-    timer = Timer("call()", globals={"call": op.alone()}, timer=clock(), num_threads=threads)
+    timer = Timer("next(turns)()", globals={"turns": turns}, timer=clock(), num_threads=threads)
     return timer.blocked_autorange(min_run_time=seconds).median
 
 
