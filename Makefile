@@ -23,13 +23,14 @@ check: $(READY) ## the fast part, a minute or two: lints, types, language parity
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m booktools check
-	@$(BIN)/pytest -q tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
+	@$(BIN)/pytest -q -n auto --dist loadfile tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
 
 chapters: $(READY) ## execute every chapter under nbmake
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
 unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long or starts processes
-	@$(BIN)/pytest -q tests/build tests/slow
+	@$(BIN)/pytest -q -n auto --dist loadfile tests/build
+	@$(BIN)/pytest -q tests/slow
 
 gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
 	@$(BIN)/pytest -q tests/gpu
