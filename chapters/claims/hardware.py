@@ -23,7 +23,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.first-load",
         keys=("hardware.first-load",),
-        holds=lambda r: r["hardware.first-load"] >= 10,
+        holds=lambda r: r["hardware.first-load"] >= 5,
         rival=Rival("nothing is asked for early: each row waits for its line", lambda r: {"hardware.first-load": 1}),
     ),
     Claim(

@@ -12,6 +12,7 @@ from dlperf.palette import COLORS
 WORKS, ASKS, MOVES, PLAIN = *COLORS[:3], COLORS[5]
 """What computes, what is asked for, what holds or moves bytes, and what is beside the point."""
 
+
 def machine(rates: Mapping[str, str] | None = None) -> Any:
     """Returns the drawing of a machine: a core and what it can reach, the farther the longer it takes.
 

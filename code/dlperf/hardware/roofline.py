@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 import torch
 
 from dlperf.device import is_gpu
-from dlperf.environment import cache_bytes, memory_bytes
+from dlperf.environment import cache_bytes, environment, memory_bytes
 from dlperf.measurement import Measurement, PairingError
-from dlperf.measuring.prediction import Call, call
+from dlperf.measuring.prediction import Call, alone, call
 from dlperf.models.cost import Operator
+from dlperf.timing import clock
+from dlperf.turns import columns
 
 PARTS = ("roof", "products", "others", "short", "between")
 """Where the time of a step goes, see `where`."""
@@ -60,12 +63,12 @@ def attained(ops: Sequence[Operator], peak: Measurement, bandwidth: Measurement,
 
 
 def where(
-    ops: Sequence[Operator], roof: Roof, alone: Mapping[Call, float], step: float, asking: float
+    ops: Sequence[Operator], roof: Roof, singly: Mapping[Call, float], step: float, asking: float
 ) -> dict[str, float]:
     """Returns the share of a ``step``, in seconds, of each of the `PARTS`; together they are 1.
 
-    ``roof``: what its operators would take there. Beyond that, each call takes so much longer ``alone``: as one of the
-    ``products``, which have FLOPs, of the ``others``, or of the ``short`` ones, whose time at the roof is less than
+    ``roof``: what its operators would take there. Beyond that, each call takes so much longer ``singly``: as one of
+    the ``products``, which have FLOPs, of the ``others``, or of the ``short`` ones, whose time at the roof is less than
     that of ``asking`` for an operator. A part is negative where calls are quicker than memory. ``between`` is what the
     step takes beyond all of them.
     """
@@ -74,16 +77,70 @@ def where(
         best = roof.seconds(op.flops, op.bytes)
         part = "short" if best < asking else "products" if op.flops else "others"
         found["roof"] += best
-        found[part] += alone[call(op)] - best
+        found[part] += singly[call(op)] - best
     found["between"] = step - sum(found.values())
-    return {part: seconds / step for part, seconds in found.items()}
+    return {part: spent / step for part, spent in found.items()}
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The `PARTS` of a step, round by round, and the median seconds of each of its calls ``alone``."""
+
+    parts: dict[str, Measurement]
+    alone: dict[Call, float]
+
+
+def losses(
+    step: Callable[[], object],
+    ops: Sequence[Operator],
+    probes: Mapping[str, Callable[[], object]],
+    work: Mapping[str, tuple[float, str]],
+    device: torch.device | str,
+    rounds: int = 5,
+) -> Losses:
+    """Returns where the time of ``step`` goes; the roof, each call alone and the step are measured anew in each round.
+
+    ``probes`` are what the roof is measured by, and ``asking``; ``work`` says what each does: an amount of FLOP or B.
+    So a machine that changes its speed from round to round changes all of them alike. A call alone is the fastest way
+    of doing it that there is, as nothing comes in between.
+    """
+    now = clock(device)
+    calls, taken, parts = {call(op): op for op in ops}, [], []
+    for run in (step, *probes.values()):
+        run()
+    for _ in range(rounds):
+        best = {name: _quickest(run, now) for name, run in probes.items()}
+        ends = {unit: max(n / best[name] for name, (n, of) in work.items() if of == unit) for unit in ("FLOP", "B")}
+        singly = {key: alone(op, 0.004) for key, op in calls.items()}
+        whole = median(_once(step, now) for _ in range(3))
+        taken.append(singly)
+        parts.append(where(ops, Roof(ends["FLOP"], ends["B"]), singly, whole, best["asking"]))
+    kept = {key: median(each[key] for each in taken) for key in calls}
+    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept)
+
+
+def _once(run: Callable[[], object], now: Callable[[], float]) -> float:
+    start = now()
+    run()
+    return now() - start
+
+
+def _quickest(run: Callable[[], object], now: Callable[[], float], tries: int = 5) -> float:
+    """Returns the seconds of the quickest of so many calls, of many at once where one is short."""
+    number = max(1, min(1000, round(1e-3 / max(_once(run, now), 1e-7))))
+
+    def many() -> None:
+        for _ in range(number):
+            run()
+
+    return min(_once(many, now) for _ in range(tries)) / number
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The calls of one operator in a step: FLOPs per byte, seconds ``alone``, and the share of the ``roof`` attained.
+    """The calls of one operator in a step: FLOPs per byte, and the share of the ``roof`` attained.
 
-    Of the kinds of a step, ``share`` is the part of the time of all calls.
+    ``share`` is the part of the time of all calls of a step, each alone.
     """
 
     name: str
@@ -93,24 +150,24 @@ class Kind:
     roof: float
 
 
-def kinds(ops: Sequence[Operator], roof: Roof, alone: Mapping[Call, float]) -> list[Kind]:
+def kinds(ops: Sequence[Operator], roof: Roof, singly: Mapping[Call, float]) -> list[Kind]:
     """Returns the operators of a step by name, those that take longest first."""
     groups = defaultdict[str, list[Operator]](list)
     for op in ops:
         groups[op.name].append(op)
-    whole = sum(alone[call(op)] for op in ops)
+    whole = sum(singly[call(op)] for op in ops)
     found = []
     for name, calls in groups.items():
-        seconds = sum(alone[call(op)] for op in calls)
+        seconds = sum(singly[call(op)] for op in calls)
         intensity = sum(op.flops for op in calls) / max(1, sum(op.bytes for op in calls))
         found.append(Kind(name, len(calls), intensity, seconds / whole, roof.step(calls) / seconds))
     return sorted(found, key=lambda kind: -kind.share)
 
 
-def in_caches(ops: Sequence[Operator], bandwidth: float, alone: Mapping[Call, float]) -> float:
+def in_caches(ops: Sequence[Operator], bandwidth: float, singly: Mapping[Call, float]) -> float:
     """Returns the share of the bytes of operators without FLOPs that are moved faster than main memory can."""
     moving = [op for op in ops if not op.flops and op.bytes]
-    quick = sum(op.bytes for op in moving if op.bytes / alone[call(op)] > bandwidth)
+    quick = sum(op.bytes for op in moving if op.bytes / singly[call(op)] > bandwidth)
     return quick / max(1, sum(op.bytes for op in moving))
 
 
