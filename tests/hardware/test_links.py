@@ -163,25 +163,6 @@ def test_a_round_trip_is_part_of_the_time_that_its_probe_took() -> None:
     assert sum(m.samples) * m.calls_per_sample <= time.perf_counter() - start
 
 
-def graph(way: str, n: int) -> nx.Graph:
-    if way == "ring":
-        return nx.cycle_graph(n)
-    if way == "torus":
-        side = int(n**0.5)
-        return nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side, periodic=True))
-    if way == "star":
-        return nx.star_graph(n)  # 0 is the switch
-    k = round((4 * n) ** (1 / 3))
-    tree = nx.Graph()
-    for pod in range(k):
-        for i in range(k // 2):
-            for j in range(k // 2):
-                tree.add_edge(("host", pod, i, j), ("edge", pod, i))
-                tree.add_edge(("edge", pod, i), ("upper", pod, j))
-                tree.add_edge(("upper", pod, i), ("core", i, j))
-    return tree
-
-
 def test_iperf3_that_fails_at_a_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> str:
         raise Unknown("iperf3: address in use")
