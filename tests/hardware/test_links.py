@@ -41,19 +41,6 @@ def test_the_check_does_not_see_what_it_predicts() -> None:
     assert alpha_beta.check(SIZES, times)[1] == pytest.approx(0.5)
 
 
-def test_without_latency_a_law_misses_what_has_one() -> None:
-    assert alpha_beta.missed_without_latency(SIZES, [3e-9 * n for n in SIZES]) < 1e-9
-    assert alpha_beta.missed_without_latency(SIZES, [LINE(n) for n in SIZES]) > 0.5
-
-
-def test_most_sizes_may_be_long_and_the_latency_still_counts() -> None:
-    """Two short messages of five were not seen: a median would not see that the law without latency misses them."""
-    sizes = [16, 64, 256, 2**18, 2**19, 2**20, 2**21, 2**22, 2**23, 2**24, 2**25]
-    times = [LINE(n) for n in sizes]
-    assert alpha_beta.missed_without_latency(sizes, times) > 0.2
-    assert alpha_beta.check(sizes, times)[1] < 1e-9
-
-
 def test_times_that_fall_with_the_size_have_no_line() -> None:
     with pytest.raises(ValueError, match="no line with a latency"):
         alpha_beta.fit([1, 2, 3], [3.0, 2.0, 1.0])

@@ -17,9 +17,9 @@ What is in the machine
 
 Memory
 ``pointer_chase``    latency: loads whose address is the result of the load before
-``access_patterns``  one word after the other, in strides, at random
+``access_patterns``  one word after the other, in strides
 ``stream``           bandwidth of one core and of all
-``caches``           what the system reports, what a curve shows, a model that counts
+``caches``           what the system reports, and a model that counts hits and misses
 ``false_sharing``    two cores that write to one cache line
 ``atomics``          loads, stores and additions one by one
 ``locks``            an atomic addition and a mutex
