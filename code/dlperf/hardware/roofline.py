@@ -13,7 +13,7 @@ import torch
 from dlperf.device import is_gpu
 from dlperf.environment import cache_bytes, environment, memory_bytes
 from dlperf.measurement import Measurement, PairingError
-from dlperf.measuring.prediction import Call, alone, call
+from dlperf.measuring.prediction import Call, call
 from dlperf.models.cost import Operator
 from dlperf.timing import clock
 from dlperf.turns import columns
@@ -98,42 +98,39 @@ def losses(
     device: torch.device | str,
     rounds: int = 5,
 ) -> Losses:
-    """Returns where the time of ``step`` goes; the roof, each call alone and the step are measured anew in each round.
+    """Returns where the time of ``step`` goes, from so many samples of the roof, of each call alone, and of the step.
 
     ``probes`` are what the roof is measured by, and ``asking``; ``work`` says what each does: an amount of FLOP or B.
-    So a machine that changes its speed from round to round changes all of them alike. A call alone is the fastest way
-    of doing it that there is, as nothing comes in between.
+    They and the step are measured before the calls and after them. A call alone is repeated on the same tensors.
     """
     now = clock(device)
-    calls, taken, parts = {call(op): op for op in ops}, [], []
-    for run in (step, *probes.values()):
-        run()
-    for _ in range(rounds):
-        best = {name: _quickest(run, now) for name, run in probes.items()}
+    sides = {**probes, "": step}
+    before = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds // 2)]
+    singly = {}
+    for key, op in {call(op): op for op in ops}.items():
+        run = op.alone()
+        singly[key] = [_seconds(run, now) for _ in range(rounds)]
+        del run  # one call's tensors at a time
+    after = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds - rounds // 2)]
+    parts = []
+    for i, best in enumerate(before + after):
         ends = {unit: max(n / best[name] for name, (n, of) in work.items() if of == unit) for unit in ("FLOP", "B")}
-        singly = {key: alone(op, 0.004) for key, op in calls.items()}
-        whole = median(_once(step, now) for _ in range(3))
-        taken.append(singly)
-        parts.append(where(ops, Roof(ends["FLOP"], ends["B"]), singly, whole, best["asking"]))
-    kept = {key: median(each[key] for each in taken) for key in calls}
+        alone = {key: each[i] for key, each in singly.items()}
+        parts.append(where(ops, Roof(ends["FLOP"], ends["B"]), alone, best[""], best["asking"]))
+    kept = {key: median(each) for key, each in singly.items()}
     return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept)
 
 
-def _once(run: Callable[[], object], now: Callable[[], float]) -> float:
+def _seconds(run: Callable[[], object], now: Callable[[], float], least: float = 0.004) -> float:
+    """Returns the seconds of a call of ``run``, of as many in a row as take so long at ``least``, after one or two."""
+    run()
     start = now()
     run()
-    return now() - start
-
-
-def _quickest(run: Callable[[], object], now: Callable[[], float], tries: int = 5) -> float:
-    """Returns the seconds of the quickest of so many calls, of many at once where one is short."""
-    number = max(1, min(1000, round(1e-3 / max(_once(run, now), 1e-7))))
-
-    def many() -> None:
-        for _ in range(number):
-            run()
-
-    return min(_once(many, now) for _ in range(tries)) / number
+    number = max(1, min(1000, round(least / max(now() - start, 1e-7))))
+    start = now()
+    for _ in range(number):
+        run()
+    return (now() - start) / number
 
 
 @dataclass(frozen=True)
