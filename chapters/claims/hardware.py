@@ -120,6 +120,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.most-products-gpt"] == 1,
     ),
     Outcome(
+        id="hardware.full-vectors",
+        keys=("hardware.simd-gain", "hardware.simd-lanes"),
+        holds=lambda r: r["hardware.simd-gain"].median > 0.75 * r["hardware.simd-lanes"],
+    ),
+    Outcome(
         id="hardware.all-cores",
         keys=("hardware.fma-share-all",),
         holds=lambda r: r["hardware.fma-share-all"].median > 0.95,
