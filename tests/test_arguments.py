@@ -13,7 +13,7 @@ import torch
 from dlperf import breakdown, counters, profiles, spans, turns
 from dlperf.asynchrony import backlog, data_loading
 from dlperf.compilers import compilation, dispatch
-from dlperf.hardware import access_patterns, alpha_beta, caches, false_sharing, pointer_chase
+from dlperf.hardware import access_patterns, alpha_beta, false_sharing, pointer_chase
 from dlperf.measuring import distribution, laws, pitfalls
 from dlperf.parallel import compute_and_copy, overlap, saturation, schedule
 
@@ -63,16 +63,12 @@ REFUSED: Iterable[tuple[Callable[[], object], str]] = [
     (lambda: saturation.stays_below(1, [], []), "at least one size"),
     (lambda: access_patterns.strides(WORDS, [8, 4]), r"multiple of 8 bytes.*got \[4\]"),
     (lambda: access_patterns.strides(WORDS, [1024]), r"no longer than the 512.*got \[1024\]"),
-    (lambda: access_patterns.at_random(WORDS[:0]), "a power of two from 2 on.*not 0"),
-    (lambda: access_patterns.at_random(WORDS[:1]), "not 1"),
-    (lambda: access_patterns.at_random(WORDS[:48]), "not 48"),
     (lambda: pointer_chase.latency(WORDS[:0]), r"got 64 in \[0\]"),
     (lambda: pointer_chase.latency(WORDS, 4), r"got 4 in \[512\]"),
     (lambda: false_sharing.increments([2**16], 1 + 1), "2 counters.*in 65536 bytes"),
     (lambda: false_sharing.increments([4], 1), "whole words apart"),
     (lambda: alpha_beta.fit([1, 1], [1, 2]), "no line"),
     (lambda: alpha_beta.fit([0, 1, 2], [0, 1, 2]), "some time, not 0 s"),
-    (lambda: caches.addresses(2, 2, "diagonal"), "diagonal"),
 ]
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dlperf.hardware import diagram
-from dlperf.hardware.inventory import Cache, Inventory, Part, caches, disks, inventory, pcie_rate
+from dlperf.hardware.inventory import Cache, caches, disks, inventory, pcie_rate
 
 
 def put(root: Path, **files: str) -> None:
@@ -69,30 +68,3 @@ def test_this_machine_is_described_without_guesses() -> None:
     assert machine.processor
     assert machine.cores <= (psutil.cpu_count() or machine.cores)
     assert machine.memory == psutil.virtual_memory().total
-
-
-@pytest.mark.parametrize("count", [1, 2, 4, 64])
-def test_the_diagram_names_what_was_found_and_counts_the_rest(count: int) -> None:
-    parts = tuple(Part(f"gpu{i}", "gpu", 2**37, 63e9) for i in range(8))
-    levels = tuple(Cache(level, "Unified", 2**15 * 4**level, 64, 8, (0,)) for level in (1, 2))
-    machine = Inventory(
-        "any",
-        count,
-        None,
-        None,
-        None,
-        (*levels, Cache(3, "Unified", 2**25, 64, 16, tuple(range(count)))),
-        None,
-        1,
-        parts,
-    )
-    figure = diagram.draw(machine)
-    texts = [text.get_text() for text in figure.axes[0].texts]
-    assert "8 x gpu\n128 GiB" in texts
-    assert "memory\n?" in texts
-    assert ("61 more" in texts) == (count == 64)
-    assert sum(text.startswith("L2") for text in texts) == min(count, 4)
-
-
-def test_sizes_are_given_in_powers_of_two() -> None:
-    assert [diagram.size(n) for n in (None, 64, 49152, 2**20, 24 * 2**30)] == ["?", "64 B", "48 KiB", "1 MiB", "24 GiB"]

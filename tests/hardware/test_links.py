@@ -1,21 +1,18 @@
-"""Links: messages arrive whole, the line is found, topologies are what a graph says, iperf3's answer."""
+"""Links: messages arrive whole, the line is found, iperf3's answer."""
 
 from __future__ import annotations
 
 import json
 import socket
 import time
-from collections.abc import Callable
-from itertools import combinations
 from threading import Thread
 from types import SimpleNamespace
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from dlperf.environment import cores
-from dlperf.hardware import alpha_beta, core_to_core, links, reference_tools, topology
+from dlperf.hardware import alpha_beta, core_to_core, links, reference_tools
 from dlperf.hardware.probe import Unknown
 
 LINE = alpha_beta.Line(2e-5, 1e-9)
@@ -42,19 +39,6 @@ def test_one_bad_point_does_not_move_the_line(bad: int) -> None:
 def test_the_check_does_not_see_what_it_predicts() -> None:
     times = [LINE(n) * (2 if k % 2 else 1) for k, n in enumerate(SIZES)]
     assert alpha_beta.check(SIZES, times)[1] == pytest.approx(0.5)
-
-
-def test_without_latency_a_law_misses_what_has_one() -> None:
-    assert alpha_beta.missed_without_latency(SIZES, [3e-9 * n for n in SIZES]) < 1e-9
-    assert alpha_beta.missed_without_latency(SIZES, [LINE(n) for n in SIZES]) > 0.5
-
-
-def test_most_sizes_may_be_long_and_the_latency_still_counts() -> None:
-    """Two short messages of five were not seen: a median would not see that the law without latency misses them."""
-    sizes = [16, 64, 256, 2**18, 2**19, 2**20, 2**21, 2**22, 2**23, 2**24, 2**25]
-    times = [LINE(n) for n in sizes]
-    assert alpha_beta.missed_without_latency(sizes, times) > 0.2
-    assert alpha_beta.check(sizes, times)[1] < 1e-9
 
 
 def test_times_that_fall_with_the_size_have_no_line() -> None:
@@ -164,64 +148,6 @@ def test_a_round_trip_is_part_of_the_time_that_its_probe_took() -> None:
     m = links.round_trip()
     assert m.unit == "s"
     assert sum(m.samples) * m.calls_per_sample <= time.perf_counter() - start
-
-
-def graph(way: str, n: int) -> nx.Graph:
-    if way == "ring":
-        return nx.cycle_graph(n)
-    if way == "torus":
-        side = int(n**0.5)
-        return nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side, periodic=True))
-    if way == "star":
-        return nx.star_graph(n)  # 0 is the switch
-    k = round((4 * n) ** (1 / 3))
-    tree = nx.Graph()
-    for pod in range(k):
-        for i in range(k // 2):
-            for j in range(k // 2):
-                tree.add_edge(("host", pod, i, j), ("edge", pod, i))
-                tree.add_edge(("edge", pod, i), ("upper", pod, j))
-                tree.add_edge(("upper", pod, i), ("core", i, j))
-    return tree
-
-
-@pytest.mark.parametrize(
-    ("way", "make", "n"),
-    [
-        ("ring", topology.ring, 9),
-        ("torus", topology.torus, 36),
-        ("star", topology.star, 12),
-        ("fat tree", topology.fat_tree, 16),
-        ("fat tree", topology.fat_tree, 128),
-    ],
-)
-def test_topologies_are_what_a_graph_says(way: str, make: Callable[[int], topology.Topology], n: int) -> None:
-    made, drawn = make(n), graph(way, n)
-    assert made.links == drawn.number_of_edges()
-    assert made.hops == nx.diameter(drawn)
-
-
-@pytest.mark.parametrize(("way", "make", "n"), [("ring", topology.ring, 8), ("torus", topology.torus, 16)])
-def test_the_bisection_is_the_smallest_cut_in_halves(
-    way: str, make: Callable[[int], topology.Topology], n: int
-) -> None:
-    drawn = graph(way, n)
-    halves = ({0, *others} for others in combinations(range(1, n), n // 2 - 1))
-    assert make(n).bisection == min(nx.cut_size(drawn, half) for half in halves)
-
-
-def test_the_middle_of_a_fat_tree_carries_half_of_the_hosts() -> None:
-    drawn = graph("fat tree", 16)
-    nx.set_edge_attributes(drawn, 1, "capacity")
-    for node in [node for node in drawn if node[0] == "host"]:
-        drawn.add_edge("left" if node[1] < 2 else "right", node, capacity=1)
-    assert topology.fat_tree(16).bisection == nx.maximum_flow_value(drawn, "left", "right")
-
-
-@pytest.mark.parametrize(("make", "n"), [(topology.torus, 20), (topology.torus, 4), (topology.fat_tree, 17)])
-def test_impossible_topologies_are_refused(make: Callable[[int], topology.Topology], n: int) -> None:
-    with pytest.raises(ValueError, match=f"got {n}"):
-        make(n)
 
 
 def test_iperf3_that_fails_at_a_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

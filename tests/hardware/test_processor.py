@@ -102,12 +102,6 @@ def test_units_are_published_for_some_cores_only(monkeypatch: pytest.MonkeyPatch
         processor.published_units()
 
 
-def test_without_a_reported_clock_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor.psutil, "cpu_freq", lambda: None)
-    with pytest.raises(Unknown, match="clock"):
-        processor.reported_clock()
-
-
 def test_the_peak_of_all_cores_needs_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "places", lambda: [0])
     with pytest.raises(Unknown, match="one core"):
@@ -134,11 +128,6 @@ def test_keep_branches_and_selects_nothing() -> None:
     keep(np.zeros(1, np.uint8), 1, np.empty(1, np.int32))
     text = "".join(keep.inspect_asm().values())
     assert not re.search(r"\bset[a-z]+\b|vpcompress|vpmaskmov", text)
-
-
-def test_the_likelier_way_is_wrong_as_often_as_the_other_is_taken() -> None:
-    assert branches.best_guess(0.5) == 0.5
-    assert branches.best_guess(0.9) == pytest.approx(0.1)
 
 
 def test_an_atomic_addition_adds() -> None:

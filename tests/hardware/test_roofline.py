@@ -1,84 +1,76 @@
-"""Operations under the roofline: their arithmetic and bytes by formula, against PyTorch's counter and their tensors."""
+"""A step under the roofline: what it attains, and where the rest of its time goes."""
 
 from __future__ import annotations
 
-import time
-
+import matplotlib.pyplot as plt
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dlperf import counters
-from dlperf.hardware import page_faults, roofline
-from dlperf.hardware.probe import Unknown
-from dlperf.measurement import Measurement
+from dlperf.hardware import roofline
+from dlperf.measurement import Measurement, PairingError
+from dlperf.models.cost import Operator, operators
 
-
-def counted(operation: roofline.Operation) -> int:
-    with FlopCounterMode(display=False) as counter:
-        operation.run()
-    return counter.get_total_flops()
-
-
-@pytest.mark.parametrize("shape", [(8, 16, 4), (1, 32, 8), (64, 3, 64)])
-def test_flops_of_products(shape: tuple[int, int, int]) -> None:
-    (product,) = roofline.products("cpu", {"product": shape})
-    assert product.flops == counted(product)
+ROOF = roofline.Roof(peak=8e9, bandwidth=1e9)
+OPS = [
+    Operator("mm", 16_000_000, 1_000_000),  # 2 ms at the roof, by its FLOPs
+    Operator("add", 0, 3_000_000),  # 3 ms, by its bytes
+    Operator("add", 0, 3_000_000),
+    Operator("mul_", 0, 1_000),  # a microsecond
+]
+ALONE = {("mm", 16_000_000, 1_000_000): 5e-3, ("add", 0, 3_000_000): 2e-3, ("mul_", 0, 1_000): 11e-6}
 
 
-def test_flops_of_a_convolution() -> None:
-    convolution = roofline.convolution("cpu", images=2, channels=4, side=6)
-    assert convolution.flops == counted(convolution)
-    assert convolution.moved == 4 * (2 * 2 * 4 * 6 * 6 + 4 * 4 * 9)
+def test_a_roof_is_the_longer_of_two_sides() -> None:
+    assert (ROOF.ridge, ROOF.rate(4), ROOF.rate(100)) == (8, 4e9, 8e9)
+    assert ROOF.seconds(8e9, 0) == ROOF.seconds(0, 1e9) == ROOF.seconds(8e9, 1e9) == 1
+    assert ROOF.step(OPS) == pytest.approx(2e-3 + 6e-3 + 1e-6)
 
 
-def test_elementwise_operations_compute_on_every_element(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roofline, "elements", lambda device: 64)
-    ops = {op.name: op for op in roofline.elementwise("cpu", width=16)}
-    assert ops["add"].flops == ops["add, new memory"].flops == 64
-    assert ops["add"].moved == 12 * 64
-    assert ops["summation"].intensity == 0.25
-    assert ops["layer norm, new memory"].intensity == 1
-    ones = torch.ones(4, 16)
-    assert torch.equal(ops["add, new memory"].run(), ones + ones)
-    assert torch.allclose(ops["softmax"].run(), ones / 16)
-    assert torch.allclose(ops["gelu"].run(), torch.nn.functional.gelu(ones))
+def test_a_step_attains_its_time_at_the_roof_turn_by_turn() -> None:
+    peak, bandwidth = (Measurement((x, 2 * x), unit, turns="t") for x, unit in ((8e9, "FLOP/s"), (1e9, "B/s")))
+    found = roofline.attained(OPS[:1], peak, bandwidth, Measurement((4e-3, 4e-3), turns="t"))
+    assert found.samples == pytest.approx((0.5, 0.25))
+    assert found.unit == "1"
+    with pytest.raises(PairingError, match="in turn"):
+        roofline.attained(OPS, peak, bandwidth, Measurement((4e-3, 4e-3), turns="another"))
 
 
-def test_what_gives_the_bandwidth_counts_what_must_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roofline, "elements", lambda device: 8)
-    read, copy, triad = roofline.movers("cpu")
-    assert read.run() == 8
-    assert torch.equal(copy.run(), torch.ones(8))
-    assert torch.equal(triad.run(), torch.full((8,), 4.0))
-    assert [op.moved / 8 for op in (read, copy, triad)] == [4, 8, 12]
+def test_each_part_of_a_step_is_counted_once() -> None:
+    found = roofline.where(OPS, ROOF, ALONE, step=20e-3, asking=10e-6)
+    assert tuple(found) == roofline.PARTS
+    assert found["products"] == pytest.approx(3e-3 / 20e-3)
+    assert found["others"] == pytest.approx(-2e-3 / 20e-3)  # they were quicker than memory
+    assert found["short"] == pytest.approx(10e-6 / 20e-3)
+    assert found["between"] == pytest.approx((20e-3 - 9.011e-3) / 20e-3)
 
 
-def test_what_memory_bounds_fits_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roofline, "elements", lambda device: 2**18)
-    ops = {op.name: op for op in roofline.operations("cpu")}
-    for name in ("product, one row", "product, 16 rows", "product, thin"):
-        assert ops[name].moved >= 4 * 2**18
-    assert ops["product, one row"].flops == counted(ops["product, one row"])
+@given(st.floats(1e-3, 1), st.floats(0, 1e-2))
+def test_the_parts_are_the_whole(step: float, asking: float) -> None:
+    assert sum(roofline.where(OPS, ROOF, ALONE, step, asking).values()) == pytest.approx(1)
 
 
-def test_operations_are_timed_in_turn_by_their_names() -> None:
-    """After a first call that does not count, each sample is the quickest of three."""
-    ran: list[str] = []
-    sleeps = {"long": 0.002, "short": 0.001}
-    ops = [roofline.Operation(n, 1, 1, lambda n=n, s=s: ran.append(n) or time.sleep(s)) for n, s in sleeps.items()]
-    found = roofline.measured(ops, "cpu", repeats=2)
-    assert ran == ["long", "short", *(["long"] * 3 + ["short"] * 3) * 2]
-    assert {name: (m.unit, len(m.samples)) for name, m in found.items()} == dict.fromkeys(sleeps, ("s", 2))
-    assert all(min(m.samples) >= sleeps[name] for name, m in found.items())  # to sleep for less is impossible
+def test_kinds_are_sorted_by_what_they_take() -> None:
+    first, second, third = roofline.kinds(OPS, ROOF, ALONE)
+    assert (first.name, first.calls, first.intensity) == ("mm", 1, 16)
+    assert (second.name, second.calls, second.intensity) == ("add", 2, 0)
+    assert first.roof == pytest.approx(2 / 5)
+    assert second.roof == pytest.approx(3 / 2)
+    assert third.name == "mul_"
+    assert first.share + second.share + third.share == pytest.approx(1)
 
 
-def test_a_share_is_the_measured_rate_over_the_roof() -> None:
-    roof = roofline.Roof(peak=8e9, bandwidth=1e9)
-    op = roofline.Operation("x", flops=4e9, moved=1e9, run=lambda: None)
-    assert (roof.ridge, roof.rate(4), roof.rate(100)) == (8, 4e9, 8e9)
-    assert [roof.bound(i) for i in (op.intensity, 8)] == ["memory", "compute"]
-    assert op.share(Measurement((2.0,), "s"), roof).median == pytest.approx(0.5)
+def test_what_is_quicker_than_memory_is_in_a_cache() -> None:
+    assert roofline.in_caches(OPS, ROOF.bandwidth, ALONE) == pytest.approx(6_000_000 / 6_001_000)
+    assert roofline.in_caches(OPS[:1], ROOF.bandwidth, ALONE) == 0
+
+
+def test_a_real_step_has_a_roof() -> None:
+    net = torch.nn.Linear(64, 32)
+    ops = operators(lambda: net(torch.ones(8, 64)).sum().backward())
+    flops = sum(op.flops for op in ops)
+    assert ROOF.step(ops) >= flops / ROOF.peak > 0
 
 
 def test_arrays_are_larger_than_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,13 +81,30 @@ def test_arrays_are_larger_than_the_caches(monkeypatch: pytest.MonkeyPatch) -> N
     assert roofline.elements("cpu") * 4 <= 2**32 // 16
 
 
-def test_large_pages_are_refused_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_faults.sys, "platform", "darwin")
-    with pytest.raises(Unknown, match="Linux"):
-        page_faults.price_with_large_pages()
+@pytest.mark.parametrize(("reach", "corners"), [((1, 100), [1, 8, 100]), ((10, 100), [10, 10, 100])])
+def test_the_roof_is_drawn_with_its_ridge(reach: tuple[float, float], corners: list[float]) -> None:
+    fig, ax = plt.subplots()
+    roofline.draw(ax, ROOF, reach)
+    (drawn,) = ax.lines
+    assert list(drawn.get_xdata()) == corners
+    assert list(drawn.get_ydata()) == [ROOF.rate(i) for i in corners]
+    plt.close(fig)
 
 
-@pytest.mark.skipif(counters.resource is None, reason="the system does not tell")
-def test_new_memory_is_found_page_by_page() -> None:
-    kept = torch.ones(2**20)
-    assert counters.page_faults(lambda: kept.add_(1)) < 10
+def test_losses_are_found_round_by_round() -> None:
+    """The operators of a product and a sum, each alone, and the step that calls both."""
+    a = torch.ones(64, 64)
+
+    def step() -> object:
+        return (a @ a).exp_()
+
+    ops = operators(step)
+    probes = {"product": lambda: a @ a, "read": lambda: a.sum(), "asking": lambda: torch.ones(())}
+    work = {"product": (2 * 64**3, "FLOP"), "read": (4 * 64**2, "B")}
+    found = roofline.losses(step, ops, probes, work, "cpu", rounds=2)
+    assert set(found.alone) == {roofline.call(op) for op in ops}
+    assert min(found.alone.values()) > 0
+    assert tuple(found.parts) == roofline.PARTS
+    for turn in zip(*(m.samples for m in found.parts.values()), strict=True):
+        assert sum(turn) == pytest.approx(1)
+    assert (found.parts["roof"] / found.parts["products"]).unit == "1"  # they were taken in turn

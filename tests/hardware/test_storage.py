@@ -151,20 +151,6 @@ def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> No
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)
 
 
-def test_loads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def rate(path: Path, block: int, depth: int, **_: object) -> Measurement:
-        asked.append(block)
-        return Measurement((float(len(asked)),), "1/s")
-
-    monkeypatch.setattr(storage, "rate", rate)
-    small, large = storage.rates_in_turn(Path(), [(1, 1), (2, 1)], samples=2)
-    assert asked == [1, 2, 1, 2]
-    assert (small.samples, large.samples) == ((1.0, 3.0), (2.0, 4.0))
-    assert (storage.each(large) / storage.each(small)).samples == (0.5, 0.75)
-
-
 def test_a_write_is_confirmed_only_where_the_probe_says_so(monkeypatch: pytest.MonkeyPatch, on_disk: None) -> None:
     """The literature's 30 µs are those of a write that the disk has taken, not of one that it has confirmed to keep."""
     loops: list[object] = []

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from dlperf.hardware import Unknown, accelerator, agreement, compression, probe, processor, smt, survey, systolic
+from dlperf.hardware import Unknown, accelerator, compression, probe, smt, survey, systolic
 from dlperf.hardware.__main__ import main
 from dlperf.measurement import Measurement
 
@@ -117,30 +117,6 @@ def test_the_chains_are_neither_folded_nor_vectorised() -> None:
         (assembly,) = fresh.inspect_asm().values()
         assert "vpmul" not in assembly
         assert platform.machine() not in ("x86_64", "AMD64") or assembly.count("imul") >= chains
-
-
-def test_cycles_are_those_of_the_clock_of_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that halves in the second turn slows all loops alike: their cycles stay what they are."""
-    mark, one, eight = "taken", 5 * 200_000, 11 * 200_000
-    taken = {"clock": 2 * processor.STEPS, "one": one, "eight": eight}
-    made = {name: Measurement((c / 4e9, c / 2e9), "s", turns=mark) for name, c in taken.items()}
-    monkeypatch.setattr(smt, "quickest", lambda runs, repeats: made)
-    found = smt.cycles()
-    assert found["one"].samples == pytest.approx((5, 5))
-    assert found["eight"].samples == pytest.approx((11, 11))
-    assert (found["eight"] / found["one"]).median == pytest.approx(2.2)
-
-
-def test_the_tool_and_the_probe_go_first_in_turn() -> None:
-    asked: list[str] = []
-
-    def ask(who: str) -> float:
-        asked.append(who)
-        return float(len(asked))
-
-    said = agreement.turns(lambda: ask("ours"), lambda: ask("theirs"), 3)
-    assert asked == ["ours", "theirs", "theirs", "ours", "ours", "theirs"]
-    assert said == [(1, 2), (4, 3), (5, 6)]
 
 
 def test_two_cores_cannot_be_compared_on_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,21 +7,19 @@ What every probe needs
 ``probe``            a question to the machine, what it assumes, the refusal to guess
 ``minimum``          samples for what only hardware limits: the quickest of a few runs
 ``threads``          compiled loops at the same time, each on a core of its own
-``reference_tools``  mbw, fio, iperf3, perf: asked the same question
-``agreement``        what our probes say over what those tools say
+``reference_tools``  mbw, fio, iperf3, perf: asked the same question, by the tests
 ``survey``           every probe in one run; machines side by side
 
 What is in the machine
 ``inventory``        cores, caches, memory, disks, networks, accelerators
-``diagram``          the same as a drawing
+``drawings``         the machine, a cache line, chains, a roofline, a systolic array
 ``disks``            what disk a folder is on
 
 Memory
 ``pointer_chase``    latency: loads whose address is the result of the load before
-``access_patterns``  one word after the other, in strides, at random
+``access_patterns``  one word after the other, in strides
 ``stream``           bandwidth of one core and of all
-``caches``           what the system reports, what a curve shows, a model that counts
-``page_faults``      memory that the system has just handed out
+``caches``           what the system reports, and a model that counts hits and misses
 ``false_sharing``    two cores that write to one cache line
 ``atomics``          loads, stores and additions one by one
 ``locks``            an atomic addition and a mutex
@@ -32,7 +30,7 @@ Processor
 ``smt``              whether two cores are two
 ``branches``         what a wrongly predicted branch costs
 ``matmul``           what libraries make of the units
-``roofline``         where operations fall under the machine's roofline
+``roofline``         what a step attains of this machine's roof, and where the rest goes
 ``systolic``         a grid of multipliers, cycle by cycle
 ``compression``      compressing a kilobyte
 
@@ -42,7 +40,6 @@ Storage, links, accelerators
 ``core_to_core``     a flag in a cache line, and messages copied in and out
 ``links``            messages from one core, process or host to another
 ``alpha_beta``       a latency, and a time for every byte
-``topology``         how hosts are joined
 ``accelerator``      products, memory, launches and bus of a GPU
 """
 
@@ -58,7 +55,6 @@ except ModuleNotFoundError as error:
 from dlperf.hardware import (
     accelerator,
     access_patterns,
-    agreement,
     alpha_beta,
     atomics,
     blocks,
@@ -66,15 +62,14 @@ from dlperf.hardware import (
     caches,
     compression,
     core_to_core,
-    diagram,
     disks,
+    drawings,
     false_sharing,
     inventory,
     links,
     locks,
     matmul,
     minimum,
-    page_faults,
     pointer_chase,
     probe,
     processor,
@@ -87,7 +82,6 @@ from dlperf.hardware import (
     survey,
     systolic,
     threads,
-    topology,
 )
 from dlperf.hardware.probe import Probe, Unknown
 
@@ -96,7 +90,6 @@ __all__ = [
     "Unknown",
     "accelerator",
     "access_patterns",
-    "agreement",
     "alpha_beta",
     "atomics",
     "blocks",
@@ -104,15 +97,14 @@ __all__ = [
     "caches",
     "compression",
     "core_to_core",
-    "diagram",
     "disks",
+    "drawings",
     "false_sharing",
     "inventory",
     "links",
     "locks",
     "matmul",
     "minimum",
-    "page_faults",
     "pointer_chase",
     "probe",
     "processor",
@@ -125,5 +117,4 @@ __all__ = [
     "survey",
     "systolic",
     "threads",
-    "topology",
 ]

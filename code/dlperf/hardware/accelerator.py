@@ -17,14 +17,6 @@ from dlperf.measurement import Measurement
 from dlperf.timing import compare, measure
 
 
-def float_types(device: torch.device | str) -> tuple[torch.dtype, ...]:
-    """Returns the types of numbers whose products are compared: float32, bfloat16, and float16 or, on a CPU, float64.
-
-    Apple's GPUs know no float64.
-    """
-    return torch.float32, torch.bfloat16, torch.float16 if is_gpu(device) else torch.float64
-
-
 def product(n: int, dtype: torch.dtype, device: torch.device | str) -> Callable[[], Any]:
     """Returns a function that multiplies two matrices of ``n`` rows and columns into memory kept for it."""
     a = torch.randn(n, n, device=device).to(dtype)

@@ -56,16 +56,6 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
     return min(lines, key=lambda line: sum(abs(line(n) / t - 1) for n, t in points))
 
 
-def missed_without_latency(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Returns what `check` would find of the simpler law: a time for every byte, and nothing else.
-
-    Its rate is that of the point that has the least sum of absolute relative errors on every other one.
-    """
-    rates = [t / n for n, t in zip(sizes[::2], seconds[::2], strict=True)]
-    beta = min(rates, key=lambda b: sum(abs(b / rate - 1) for rate in rates))
-    return _missed(Line(0, beta), sizes[1::2], seconds[1::2])
-
-
 def _missed(line: Line, sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return mean(abs(line(n) / t - 1) for n, t in zip(sizes, seconds, strict=True))
 

@@ -58,11 +58,6 @@ def penalty(extra: Measurement) -> Measurement:
     return replace(extra, samples=tuple(2 * t for t in extra.samples), description="misprediction")
 
 
-def best_guess(p: float) -> float:
-    """Returns how often who knows the probability ``p`` of a branch guesses wrong: always the likelier way."""
-    return min(p, 1 - p)
-
-
 @probe("branch misprediction", assumes="half of the branches on random values go wrong, none on sorted ones")
 def misprediction_probe() -> Measurement:
     """Returns the seconds that a wrong prediction of a branch costs."""

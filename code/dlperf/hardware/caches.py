@@ -5,17 +5,12 @@ The chapter *Hardware* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import StrEnum
-from functools import partial
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from dlperf.environment import places
-from dlperf.hardware import reference_tools
 from dlperf.hardware.inventory import Cache, all_caches
 from dlperf.hardware.probe import Unknown
 
@@ -54,26 +49,6 @@ def line() -> int:
     return 64
 
 
-def steps(sizes: Sequence[int], latencies: Sequence[float], rise: float = 1.1) -> list[float]:
-    """Returns the sizes in bytes at which a curve of latencies steps up, by a rule fixed before it was looked at.
-
-    A larger working set is never faster, so a point above a later one is noise and is lowered to it. A step is a run
-    of points, each ``rise`` times the one before it or more, that doubles in all. It lies where the curve has doubled.
-    """
-    x = np.log2(sizes)
-    y = np.log2(np.minimum.accumulate(latencies[::-1])[::-1])
-    climbs = [*(np.diff(y) >= np.log2(rise)), False]
-    found, foot = [], None
-    for i, climbing in enumerate(climbs):
-        if climbing and foot is None:
-            foot = i
-        elif not climbing and foot is not None:
-            if y[i] >= y[foot] + 1:
-                found.append(float(2 ** np.interp(y[foot] + 1, y[foot : i + 1], x[foot : i + 1])))
-            foot = None
-    return found
-
-
 @njit(nogil=True, cache=True)
 def count(addresses, writes, line, sets, ways):
     """Returns hits, misses, write-backs; evicts what is longest unused."""
@@ -99,70 +74,3 @@ def count(addresses, writes, line, sets, ways):
         used[s, way] = now
         dirty[s, way] |= writes
     return hits, misses, backs
-
-
-class Order(StrEnum):
-    """How a matrix is visited: row by row, or column by column."""
-
-    ROW = "row"
-    COLUMN = "column"
-
-
-ORDERS = {
-    "rows": (Order.ROW, 0, 1 / 8),
-    "columns": (Order.COLUMN, 0, 1.0),
-    "columns, padded": (Order.COLUMN, 8, 1 / 8),
-}
-"""Orders in which to visit a matrix: by row or column, elements of padding after each row, and predicted misses."""
-
-
-def addresses(rows: int, columns: int, order: Order | str, padding: int = 0) -> NDArray[np.int64]:
-    """Returns the addresses of float64 elements in the `Order` in which a matrix is visited; ValueError for another.
-
-    Each row is followed by ``padding`` elements that belong to nobody.
-    """
-    grid = 8 * ((columns + padding) * np.arange(rows)[:, None] + np.arange(columns))
-    return (grid if Order(order) is Order.ROW else grid.T).ravel()
-
-
-_any_matrix = "void(float64[:, :])"  # one loop for all: left alone, Numba compiles another one for rows without padding
-
-
-@njit(_any_matrix, nogil=True, cache=True)
-def by_rows(x):
-    """Adds 1 to every element, row after row."""
-    rows, columns = x.shape
-    for i in range(rows):
-        for j in range(columns):
-            x[i, j] += 1
-
-
-@njit(_any_matrix, nogil=True, cache=True)
-def by_columns(x):
-    """Adds 1 to every element, column after column."""
-    rows, columns = x.shape
-    for j in range(columns):
-        for i in range(rows):
-            x[i, j] += 1
-
-
-def passes(n: int) -> dict[str, Callable[[], object]]:
-    """Returns functions that add 1 to every element of an ``(n, n)`` matrix, in each of the ``ORDERS``."""
-    loops = {Order.ROW: by_rows, Order.COLUMN: by_columns}
-    grids = {name: np.zeros((n, n + padding))[:, :n] for name, (_, padding, _) in ORDERS.items()}
-    return {name: partial(loops[order], grids[name]) for name, (order, _, _) in ORDERS.items()}
-
-
-def shares(n: int, cache: Cache) -> dict[str, tuple[float, ...]]:
-    """Returns hits, misses and write-backs per element of the same passes, as `count` says."""
-    counts = {
-        name: count(addresses(n, n, order, padding), True, cache.line, cache.sets, cache.ways)
-        for name, (order, padding, _) in ORDERS.items()
-    }
-    return {name: tuple(part / n**2 for part in parts) for name, parts in counts.items()}
-
-
-def counted(n: int) -> dict[str, float]:
-    """Returns the L1 misses per element of the same passes, as the processor counts them; `Unknown` if it does not."""
-    event = "L1-dcache-load-misses"
-    return {name: reference_tools.counted(event, run) / n**2 for name, run in passes(n).items()}

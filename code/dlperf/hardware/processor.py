@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 
-import psutil
 from llvmlite import binding
 
 from dlperf.environment import cores, cpu_model, environment, places
@@ -35,20 +34,6 @@ Zen 3: Yee, Zen5's AVX512 Teardown, 2024.
 def clock(repeats: int = 11) -> Measurement:
     """Returns the cycles per second of the core that this thread runs on, by a chain of one-cycle operations."""
     return quickest({"clock": partial(chains(*TICK), STEPS)}, repeats)["clock"].per_second(2 * STEPS, "1")
-
-
-def reported_clock() -> float:
-    """Returns the cycles per second that the system reports; `Unknown` where it reports none.
-
-    A virtual machine often knows only the nominal clock.
-    """
-    try:
-        said = psutil.cpu_freq()
-    except (AttributeError, NotImplementedError, OSError, RuntimeError):  # as it is on some systems
-        said = None
-    if not said or not said.current:
-        raise Unknown("the system reports no clock; the probe of the clock measures one")
-    return said.current * 1e6
 
 
 def per_cycle(loops: dict[Hashable, tuple[str, int, int]], repeats: int = 11) -> dict[Hashable, Measurement]:

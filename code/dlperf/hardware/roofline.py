@@ -1,27 +1,25 @@
-"""Where operations fall under this machine's roofline: arithmetic and bytes by formula, time by the clock."""
+"""The roofline of this machine, and how far below it the operators of a step stay. The chapter *Hardware* tells it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 import torch
-from torch.nn.functional import conv2d, layer_norm
 
-from dlperf import timing
 from dlperf.device import is_gpu
-from dlperf.environment import cache_bytes, memory_bytes
-from dlperf.hardware.minimum import quickest
-from dlperf.measurement import Measurement
+from dlperf.environment import cache_bytes, environment, memory_bytes
+from dlperf.measurement import Measurement, PairingError
+from dlperf.measuring.prediction import Call, call
+from dlperf.models.cost import Operator
+from dlperf.timing import clock
+from dlperf.turns import columns
 
-FLOPS_PER_ELEMENT = {"add": 1, "gelu": 5, "summation": 1, "softmax": 5, "layer norm": 8}
-"""As the definitions have it, an exponential or an error function counted as one: GELU is x / 2 (1 + erf(x / √2));
-softmax a maximum, a difference, an exponential, a sum and a quotient; layer normalization a mean (1), a variance (3),
-normalizing (2), scale and shift (2)."""
-
-BYTES_PER_ELEMENT = {"add": 12, "gelu": 8, "summation": 4, "softmax": 8, "layer norm": 8}
-"""The fewest that float32 can do with: each input read once, each output written once."""
+PARTS = ("roof", "products", "others", "short", "between")
+"""Where the time of a step goes, see `where`."""
 
 
 @dataclass(frozen=True)
@@ -43,35 +41,131 @@ class Roof:
         """Returns the FLOP/s that an operation of so many FLOPs per byte cannot exceed."""
         return min(self.peak, self.bandwidth * intensity)
 
-    def bound(self, intensity: float) -> str:
-        """Returns what limits the rate: ``memory`` or ``compute``."""
-        return "memory" if intensity < self.ridge else "compute"
+    def seconds(self, flops: float, moved: float) -> float:
+        """Returns the seconds in which so many FLOPs and bytes can be done at best, at the same time."""
+        return max(flops / self.peak, moved / self.bandwidth)
+
+    def step(self, ops: Iterable[Operator]) -> float:
+        """Returns the seconds of a step each of whose operators reaches the roof."""
+        return sum(self.seconds(op.flops, op.bytes) for op in ops)
+
+
+def attained(ops: Sequence[Operator], peak: Measurement, bandwidth: Measurement, taken: Measurement) -> Measurement:
+    """Returns the share of the roof that a step attains, turn by turn: its time at the roof over what it took.
+
+    Raises PairingError unless the three were taken in turn.
+    """
+    if not taken.turns or not peak.turns == bandwidth.turns == taken.turns:
+        raise PairingError("the ceilings of a roof and what is below it have to be measured in turn")
+    turns = zip(peak.samples, bandwidth.samples, taken.samples, strict=True)
+    samples = tuple(Roof(p, b).step(ops) / t for p, b, t in turns)
+    return replace(taken, samples=samples, unit="1", description="")
+
+
+def where(
+    ops: Sequence[Operator], roof: Roof, singly: Mapping[Call, float], step: float, asking: float
+) -> dict[str, float]:
+    """Returns the share of a ``step``, in seconds, of each of the `PARTS`; together they are 1.
+
+    ``roof``: what its operators would take there. Beyond that, each call takes so much longer ``singly``: as one of
+    the ``products``, which have FLOPs, of the ``others``, or of the ``short`` ones, whose time at the roof is less than
+    that of ``asking`` for an operator. A part is negative where calls are quicker than memory. ``between`` is what the
+    step takes beyond all of them.
+    """
+    found = dict.fromkeys(PARTS, 0.0)
+    for op in ops:
+        best = roof.seconds(op.flops, op.bytes)
+        part = "short" if best < asking else "products" if op.flops else "others"
+        found["roof"] += best
+        found[part] += singly[call(op)] - best
+    found["between"] = step - sum(found.values())
+    return {part: spent / step for part, spent in found.items()}
 
 
 @dataclass(frozen=True)
-class Operation:
-    """Something to do, its arithmetic in FLOPs, and the fewest bytes that it can move."""
+class Losses:
+    """The `PARTS` of a step, round by round, and the median seconds of each of its calls ``alone``."""
+
+    parts: dict[str, Measurement]
+    alone: dict[Call, float]
+
+
+def losses(
+    step: Callable[[], object],
+    ops: Sequence[Operator],
+    probes: Mapping[str, Callable[[], object]],
+    work: Mapping[str, tuple[float, str]],
+    device: torch.device | str,
+    rounds: int = 5,
+) -> Losses:
+    """Returns where the time of ``step`` goes, from so many samples of the roof, of each call alone, and of the step.
+
+    ``probes`` are what the roof is measured by, and ``asking``; ``work`` says what each does: an amount of FLOP or B.
+    They and the step are measured before the calls and after them. A call alone is repeated on the same tensors.
+    """
+    now = clock(device)
+    sides = {**probes, "": step}
+    before = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds // 2)]
+    singly = {}
+    for key, op in {call(op): op for op in ops}.items():
+        run = op.alone()
+        singly[key] = [_seconds(run, now) for _ in range(rounds)]
+        del run  # one call's tensors at a time
+    after = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds - rounds // 2)]
+    parts = []
+    for i, best in enumerate(before + after):
+        ends = {unit: max(n / best[name] for name, (n, of) in work.items() if of == unit) for unit in ("FLOP", "B")}
+        alone = {key: each[i] for key, each in singly.items()}
+        parts.append(where(ops, Roof(ends["FLOP"], ends["B"]), alone, best[""], best["asking"]))
+    kept = {key: median(each) for key, each in singly.items()}
+    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept)
+
+
+def _seconds(run: Callable[[], object], now: Callable[[], float], least: float = 0.004) -> float:
+    """Returns the seconds of a call of ``run``, of as many in a row as take so long at ``least``, after one or two."""
+    run()
+    start = now()
+    run()
+    number = max(1, min(1000, round(least / max(now() - start, 1e-7))))
+    start = now()
+    for _ in range(number):
+        run()
+    return (now() - start) / number
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The calls of one operator in a step: FLOPs per byte, and the share of the ``roof`` attained.
+
+    ``share`` is the part of the time of all calls of a step, each alone.
+    """
 
     name: str
-    flops: float
-    moved: float
-    run: Callable[[], object]
-
-    @property
-    def intensity(self) -> float:
-        """The FLOPs per byte."""
-        return self.flops / self.moved
-
-    def share(self, time: Measurement, roof: Roof) -> Measurement:
-        """Returns the fraction of the roofline that a measured time attains."""
-        most = roof.rate(self.intensity)
-        samples = tuple(self.flops / t / most for t in time.samples)
-        return Measurement(samples, "1", self.name, environment=time.environment)
+    calls: int
+    intensity: float
+    share: float
+    roof: float
 
 
-def convolution_flops(images: int, channels: int, filters: int, side: int, kernel: int) -> int:
-    """Returns the FLOPs of a convolution whose output is as large as its input: 2 for each weight and output."""
-    return 2 * images * filters * side * side * channels * kernel * kernel
+def kinds(ops: Sequence[Operator], roof: Roof, singly: Mapping[Call, float]) -> list[Kind]:
+    """Returns the operators of a step by name, those that take longest first."""
+    groups = defaultdict[str, list[Operator]](list)
+    for op in ops:
+        groups[op.name].append(op)
+    whole = sum(singly[call(op)] for op in ops)
+    found = []
+    for name, calls in groups.items():
+        seconds = sum(singly[call(op)] for op in calls)
+        intensity = sum(op.flops for op in calls) / max(1, sum(op.bytes for op in calls))
+        found.append(Kind(name, len(calls), intensity, seconds / whole, roof.step(calls) / seconds))
+    return sorted(found, key=lambda kind: -kind.share)
+
+
+def in_caches(ops: Sequence[Operator], bandwidth: float, singly: Mapping[Call, float]) -> float:
+    """Returns the share of the bytes of operators without FLOPs that are moved faster than main memory can."""
+    moving = [op for op in ops if not op.flops and op.bytes]
+    quick = sum(op.bytes for op in moving if op.bytes / singly[call(op)] > bandwidth)
+    return quick / max(1, sum(op.bytes for op in moving))
 
 
 def elements(device: torch.device | str) -> int:
@@ -81,99 +175,9 @@ def elements(device: torch.device | str) -> int:
     return min(max(2**24, cache_bytes() // 2), max(2**20, (memory_bytes() or 2**33) // 256))
 
 
-def random(*size: int, device: torch.device | str) -> torch.Tensor:
-    """Returns normal random numbers, as a GPU may keep a higher clock with equal ones, whose bits do not turn.
-
-    All threads write ones first: on a CPU with several memories each then has its share of the pages.
-    """
-    return torch.ones(*size, device=device).normal_()
-
-
-def elementwise(device: torch.device | str, width: int = 1024) -> list[Operation]:
-    """Returns operations on long arrays: results go to memory kept for them, but for those that say otherwise."""
-    rows = elements(device) // width
-    x, y, out = (torch.ones(rows, width, device=device) for _ in range(3))
-    scale, shift = torch.ones(width, device=device), torch.zeros(width, device=device)
-    aten: Any = torch.ops.aten
-    runs: dict[str, Callable[[], object]] = {
-        "add": lambda: torch.add(x, y, out=out),
-        "add, new memory": lambda: x + y,
-        "gelu": lambda: aten.gelu.out(x, out=out),
-        "summation": lambda: x.sum(),
-        "softmax": lambda: torch.softmax(x, -1, out=out),
-        "layer norm, new memory": lambda: layer_norm(x, [width], scale, shift),
-    }
-    n = rows * width
-    kinds = {name: name.split(",")[0] for name in runs}
-    return [Operation(k, FLOPS_PER_ELEMENT[v] * n, BYTES_PER_ELEMENT[v] * n, runs[k]) for k, v in kinds.items()]
-
-
-def products(device: torch.device | str, shapes: dict[str, tuple[int, int, int]]) -> list[Operation]:
-    """Returns float32 products of matrices of these shapes, (b, d) by (d, f): 2bdf FLOPs each."""
-
-    def product(b: int, d: int, f: int) -> Callable[[], object]:
-        left, right, out = (random(*size, device=device) for size in ((b, d), (d, f), (b, f)))
-        return lambda: torch.mm(left, right, out=out)
-
-    return [
-        Operation(name, 2 * b * d * f, 4 * (b * d + d * f + b * f), product(b, d, f))
-        for name, (b, d, f) in shapes.items()
-    ]
-
-
-def convolution(device: torch.device | str, images: int = 8, channels: int = 128, side: int = 28) -> Operation:
-    """Returns a convolution with 3 × 3 pixels and as many filters as channels.
-
-    Its FLOPs are those of the definition. A library may need fewer: Lavin and Gray, Fast algorithms for convolutional
-    neural networks, 2016.
-    """
-    x = random(images, channels, side, side, device=device)
-    w = random(channels, channels, 3, 3, device=device)
-    moved = 4 * (2 * x.numel() + w.numel())
-
-    def run() -> torch.Tensor:
-        # a GPU that rounds to fewer bits is above the roof; without enabled=True this would turn cuDNN off
-        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-            return conv2d(x, w, padding=1)
-
-    return Operation("convolution", convolution_flops(images, channels, channels, side, 3), moved, run)
-
-
-def operations(device: torch.device | str) -> list[Operation]:
-    """Returns the book's operations, from little to much arithmetic for each byte.
-
-    Those that memory bounds have a matrix of as many elements as the long arrays, which no cache holds.
-    """
-    large, long = 8 if is_gpu(device) else 1, elements(device)
-    shapes = {
-        "product, one row": (1, long // 4096, 4096),
-        "product, 16 rows": (16, long // 4096, 4096),
-        "product, thin": (long // 64, 64, 64),
-        "product, square": (1024 * large, 1024 * large, 1024 * large),
-    }
-    found = elementwise(device) + products(device, shapes) + [convolution(device, 8 * large * large)]
-    return sorted(found, key=lambda each: each.intensity)
-
-
-def movers(device: torch.device | str) -> list[Operation]:
-    """Returns a sum, a copy and a triad, z = x + 3y, of arrays that fit no cache, and the bytes that each must move.
-
-    The fastest gives the bandwidth: what another does above it, it would have from nowhere.
-    """
-    n = elements(device)
-    x, y, z = (torch.ones(n, device=device) for _ in range(3))
-    return [
-        Operation("read", n, 4 * n, lambda: x.sum()),
-        Operation("copy", 0, 8 * n, lambda: z.copy_(x)),
-        Operation("triad", 2 * n, 12 * n, lambda: torch.add(x, y, alpha=3, out=z)),
-    ]
-
-
-def measured(
-    run: Sequence[Operation], device: torch.device | str, repeats: int = 7, threads: int | None = None
-) -> dict[str, Measurement]:
-    """Returns the seconds of each operation, all measured in turn; on a CPU the quickest of three for each sample."""
-    calls = {op.name: op.run for op in run}
-    if torch.device(device).type == "cpu":
-        return quickest(calls, repeats, tries=3, threads=threads)
-    return timing.compare(calls, repeats=repeats, device=device, max_seconds=12)
+def draw(axes: Any, roof: Roof, reach: tuple[float, float], **options: Any) -> None:
+    """Draws a roofline on matplotlib ``axes`` between two intensities; ``options`` go to ``plot``."""
+    low, high = reach
+    corners = [low, min(max(roof.ridge, low), high), high]
+    axes.plot(corners, [roof.rate(i) for i in corners], **options)
+    axes.set(xscale="log", yscale="log", xlabel="arithmetic intensity (FLOP/B)", ylabel="FLOP/s")

@@ -11,10 +11,7 @@ from functools import partial
 from numba import njit
 
 from dlperf.environment import cores, environment
-from dlperf.hardware.minimum import quickest
 from dlperf.hardware.probe import Unknown, probe
-from dlperf.hardware.processor import STEPS, TICK
-from dlperf.hardware.registers import chains
 from dlperf.hardware.threads import at_once
 from dlperf.measurement import Measurement
 
@@ -41,16 +38,6 @@ def eight_chains(steps: int, x: int) -> int:
         g = (g ^ (g >> 29)) * 6364136223846793005
         h = (h ^ (h >> 29)) * 6364136223846793005
     return a + b + c + d + e + f + g + h
-
-
-def cycles(steps: int = 200_000, repeats: int = 15) -> dict[str, Measurement]:
-    """Returns the cycles of a step of ``one`` chain and of ``eight``, taken in turn with the clock and each other."""
-    loops = {"one": chain, "eight": eight_chains}
-    tick: dict[str, Callable[[], object]] = {"clock": partial(chains(*TICK), STEPS)}
-    runs = tick | {name: partial(f, steps, 1) for name, f in loops.items()}
-    times = quickest(runs, repeats)
-    a_cycle, a_step = times["clock"] / (2 * STEPS), {name: times[name] / steps for name in loops}
-    return {name: a_step[name] / a_cycle for name in loops}
 
 
 def slowdown(loop: Callable[[int, int], int], steps: int = 2_000_000, pairs: int = 15) -> Measurement:

@@ -11,11 +11,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -28,7 +27,6 @@ from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
-from dlperf.turns import interleave
 
 SIZE = 2**27
 """The bytes of the file that is read and written."""
@@ -151,13 +149,6 @@ def rate(
     if failed or 0.0 in rates:
         raise Unknown(f"{loop.__name__} of {block} bytes failed, came up short or took for ever in {path.parent}")
     return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
-
-
-def rates_in_turn(path: Path, loads: Sequence[tuple[int, int]], samples: int = 5) -> list[Measurement]:
-    """Returns the rates of random reads of so many bytes, so many at once; a bad moment falls on all ``loads``."""
-    sides = {load: partial(rate, path, *load, seconds=0.04, samples=1) for load in loads}
-    taken = interleave(sides, samples, warm_up=0)
-    return [replace(ms[0], samples=tuple(m.samples[0] for m in ms), turns=ms.mark) for ms in taken.values()]
 
 
 def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlperf.hardware import Unknown, branches, locks, matmul, page_faults, processor
+from dlperf.hardware import Unknown, branches, locks, matmul, processor
 from dlperf.hardware.probe import Probe
 
 POSSIBLE = {
@@ -49,11 +49,3 @@ def test_sorted_values_are_predicted_and_so_is_what_always_happens() -> None:
     cycle = extra[0]
     assert extra[128] > cycle
     assert abs(extra[256]) < extra[128] / 2
-
-
-def test_large_pages_take_fewer_interruptions() -> None:
-    try:
-        _, faults = page_faults.price_with_large_pages()
-    except Unknown as unknown:
-        pytest.skip(str(unknown))
-    assert faults <= 4 * page_faults.LENGTH / 4096 + 100

@@ -1,17 +1,11 @@
-"""Real tools: mbw copies beside us, perf counts or says that it may not."""
+"""Real tools: mbw copies, perf counts or says that it may not."""
 
 import shutil
 
 import pytest
 
-from dlperf.hardware import agreement, reference_tools
+from dlperf.hardware import reference_tools
 from dlperf.hardware.probe import Unknown
-
-
-@pytest.mark.skipif(shutil.which("mbw") is None, reason="mbw is not installed")
-def test_our_copies_are_of_the_speed_of_mbw():
-    for m in agreement.mbw(rounds=3).values():
-        assert 0.2 < m.median < 5  # a wrong count of bytes would be a factor of 2 or 1.05; a wrong unit a thousand
 
 
 @pytest.mark.skipif(shutil.which("mbw") is None, reason="mbw is not installed")
