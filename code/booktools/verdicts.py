@@ -79,12 +79,12 @@ def css(outcome: str) -> str:
 
 
 def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
-    """Returns a verdict's mark and word, and what was lacking."""
+    """Returns a verdict's mark and word, and what was lacking; why a record is stale, the page of machines says."""
     words: list[nodes.Node] = [
         nodes.inline("", MARKS[verdict.outcome] + " ", classes=["dl-mark"]),
         nodes.strong("", page.say(verdict.outcome)),
     ]
-    if verdict.lacking:
+    if verdict.lacking and verdict.outcome != STALE:
         words += [nodes.Text(sign(":")), *page.changes(verdict.lacking)]
     return words
 
