@@ -273,9 +273,3 @@ def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:
     run(work, Way.PIPELINE)  # warms up
     compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in (Way.COMPUTE, Way.TRANSFER))
     return replace(work, inner=max(64, 64 * round(work.inner * transfer / compute / 64)))
-
-
-def draw(axes: Any, rows: dict[str, Sequence[tuple[float, float]]], zero: float, title: str = "") -> None:
-    """Draws spans of seconds as bars from the moment ``zero`` on, in ms: a row for each name, the first on top."""
-    spans.bars(axes, rows, zero)
-    axes.set(title=title, xlabel="time (ms)")
