@@ -6,47 +6,46 @@ The chapter *Automatic parallelism* tells the story.
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 import torch
 
 from dlperf.parallel.schedule import Graph, Task
 
 
-def nodes(loss: torch.Tensor) -> list[torch.autograd.graph.Node]:
-    """Returns all nodes of the graph behind ``loss``, each once."""
-    found, todo = {}, [loss.grad_fn]
+def nodes(loss: torch.Tensor) -> list[Any]:
+    """Returns all nodes of autograd's graph behind ``loss``, each once."""
+    found: dict[Any, None] = {}
+    todo: list[Any] = [loss.grad_fn]
     while todo:
         node = todo.pop()
         if node is not None and node not in found:
-            found[node] = len(found)
-            todo += [after for after, _ in node.next_functions]
+            found[node] = None
+            todo += [other for other, _ in node.next_functions]
     return list(found)
 
 
 def clocked(loss: torch.Tensor) -> Graph:
     """Runs the backward pass; returns its nodes as tasks."""
-    found, begun, seconds = nodes(loss), {}, {}
+    begin: dict[Any, float] = {}
+    end: dict[Any, float] = {}
+    number = {node: i for i, node in enumerate(nodes(loss))}
+    after: dict[Any, list[int]] = {node: [] for node in number}
+    for node, i in number.items():
 
-    def watch(node):
-        def begin(*_):
-            begun[node] = perf_counter()
+        def begins(*_: Any, node: Any = node) -> None:
+            begin[node] = perf_counter()
 
-        def end(*_):
-            seconds[node] = perf_counter() - begun[node]
+        def ends(*_: Any, node: Any = node) -> None:
+            end[node] = perf_counter()
 
-        node.register_prehook(begin)
-        node.register_hook(end)
-
-    for node in found:
-        watch(node)
-    loss.backward()
-    number = {node: i for i, node in enumerate(found)}
-    after = {node: [] for node in found}
-    for node in found:
+        node.register_prehook(begins)
+        node.register_hook(ends)
         for other, _ in node.next_functions:
             if other is not None:
-                after[other].append(number[node])
+                after[other].append(i)
+    loss.backward()
     return {
-        number[node]: Task(seconds[node], tuple(after[node]))
-        for node in found
+        i: Task(end[node] - begin[node], tuple(after[node]))
+        for node, i in number.items()
     }

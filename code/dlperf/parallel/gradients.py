@@ -134,6 +134,24 @@ class Way(StrEnum):
 WAYS = tuple(Way)
 
 
+def sent_as_ready(model: nn.Module) -> list[Any]:
+    """Has each gradient averaged as soon as it is there.
+
+    Returns the messages under way, in a list that fills: `wait` for
+    each before the optimizer's step.
+    """
+    under_way: list[Any] = []
+
+    def send(weights: Any) -> None:
+        weights.grad.div_(dist.get_world_size())
+        message = dist.all_reduce(weights.grad, async_op=True)
+        under_way.append(message)
+
+    for weights in model.parameters():
+        weights.register_post_accumulate_grad_hook(send)
+    return under_way
+
+
 @dataclass
 class _Host:
     """What a host keeps from step to step: a network whose hooks tell of the ``step`` that is under way."""
@@ -245,6 +263,28 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     units = {how.value: "s" for how in WAYS} | {f"{how} told": "s" for how in WAYS[2:]}
     units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden", "stretch")}
     return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
+
+
+def _averaged(rank: int, size: int, task: Task) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the gradient of the first weights on host ``rank``: its own, and averaged by `sent_as_ready`."""
+    process_group(rank, size)
+    images, classes = task.data(rank)
+    net, first = task.net(), []
+    for sending in (False, True):
+        under_way = sent_as_ready(net) if sending else []
+        net.zero_grad()
+        cross_entropy(net(images), classes).backward()
+        for message in under_way:
+            message.wait()
+        first.append(next(net.parameters()).grad)
+    return first[0], first[1]
+
+
+def difference(network: Network, task: Task) -> float:
+    """Returns how far `sent_as_ready` is from the mean of the hosts' own gradients, over the largest value of it."""
+    own, averaged = zip(*network.run(_averaged, network.hosts, task), strict=True)
+    right = torch.stack(own).mean(0)
+    return max(float((each - right).abs().max() / right.abs().max()) for each in averaged)
 
 
 def balanced(network: Network, task: Task, largest: int = 64) -> Task:
