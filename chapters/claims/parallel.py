@@ -114,6 +114,13 @@ CLAIMS: tuple[Claim, ...] = (
         rival=Rival("independent lines run at once", lambda r: {"parallel.today-eager-share": 0.5}),
     ),
     Claim(
+        id="parallel.today-engine",
+        keys=("parallel.today-engine-share",),
+        holds=lambda r: r["parallel.today-engine-share"] > 0.5,
+        needs=("cores>=2",),
+        rival=Rival("one branch runs after the other", lambda r: {"parallel.today-engine-share": 0}),
+    ),
+    Claim(
         id="parallel.today-xla",
         keys=("parallel.today-xla-8-share", "parallel.today-xla-32-share"),
         holds=lambda r: r["parallel.today-xla-8-share"] < 0.1 and r["parallel.today-xla-32-share"] > 0.5,

@@ -259,12 +259,13 @@ def sweep(
 def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurement]:
     """Returns the seconds of both sides and of their ``pipeline``, taken in turn, and how these compare.
 
-    ``fit``: predicted over measured; ``bound``: measured over the longer side; ``share``: over the sum.
+    ``fit``: predicted over measured; ``told``: predicted over the longer side; ``bound``: measured over it; ``share``:
+    measured over the sum.
     """
     compute, transfer, both = (took[how] for how in SIDES)
     longer = compute.larger(transfer)
     told = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
-    ratios = {"fit": told / both, "bound": both / longer, "share": both / (compute + transfer)}
+    ratios = {"fit": told / both, "told": told / longer, "bound": both / longer, "share": both / (compute + transfer)}
     return {"compute": compute, "transfer": transfer, "pipeline": both, **ratios}
 
 
