@@ -21,7 +21,7 @@ def test_a_step_that_does_something_else_each_time_is_refused() -> None:
     a, calls = torch.randn(4, 4), []
 
     def step() -> None:
-        calls.append(a.relu() if len(calls) % 4 else a.sigmoid())
+        calls.append(a.relu() if len(calls) % 3 else a.sigmoid())
 
     with pytest.raises(ValueError, match="different orders"):
         operators.paired(step, threads=2, rounds=2)

@@ -45,7 +45,8 @@ def clocked(loss: torch.Tensor) -> Graph:
             if other is not None:
                 after[other].append(i)
     loss.backward()
-    return {
-        i: Task(end[node] - begin[node], tuple(after[node]))
-        for node, i in number.items()
-    }
+    tasks: Graph = {}
+    for node, i in number.items():
+        seconds = end[node] - begin[node]
+        tasks[i] = Task(seconds, tuple(after[node]))
+    return tasks

@@ -18,7 +18,7 @@ WORKS, SPLITS, MOVES, SENDS, GRADIENTS = *COLORS[:4], COLORS[5]
 
 
 def step(layers: int = 3) -> Any:
-    """Returns the drawing of a training step: arrows are all that has to wait, so what no arrow joins is independent."""
+    """Returns the drawing of a training step: what no arrows join is independent."""
     fig, axes = drawing.canvas(3.35)
     size, left, gap = (0.5, 0.28), 1.15, 2.6 / layers
     xs = [left + gap * i for i in range(layers)]

@@ -269,7 +269,7 @@ def _averaged(rank: int, size: int, task: Task) -> tuple[torch.Tensor, torch.Ten
     """Returns the gradient of the first weights on host ``rank``: its own, and averaged by `sent_as_ready`."""
     process_group(rank, size)
     images, classes = task.data(rank)
-    net, first = task.net(), []
+    net, first = task.net(), list[Any]()
     for sending in (False, True):
         under_way = sent_as_ready(net) if sending else []
         net.zero_grad()
@@ -288,7 +288,7 @@ def difference(network: Network, task: Task) -> float:
 
 
 def balanced(network: Network, task: Task, largest: int = 64) -> Task:
-    """Returns ``task`` with so many images, up to ``largest``, that the backward pass takes about as long as sending."""
+    """Returns ``task`` with so many images, up to ``largest``, that the backward pass takes as long as sending."""
     steps = [[network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)]
     backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
     sending = median(sent.seconds for _, sent in steps[1:])

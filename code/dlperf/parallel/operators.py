@@ -38,7 +38,9 @@ def paired(step: Callable[[], object], threads: int, rounds: int = 2) -> list[Op
     names = {tuple(part.name for part in run) for runs in seen.values() for run in runs}
     if len(names) != 1:
         raise ValueError(f"a step calls the same operators each time, got {len(names)} different orders")
-    lengths = {n: [median(p.end - p.start for p in same) for same in zip(*runs, strict=True)] for n, runs in seen.items()}
+    lengths = {
+        n: [median(p.end - p.start for p in same) for same in zip(*runs, strict=True)] for n, runs in seen.items()
+    }
     return [Operator(*each) for each in zip(names.pop(), lengths[1], lengths[threads], strict=True)]
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dlperf import spans
 from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
