@@ -206,11 +206,13 @@ _hosts: dict[tuple[Task, Way], _Host] = {}
 def train(rank: int, size: int, task: Task, how: Way | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
 
-    A host keeps the network of each way. Its first step warms up, and of DDP two, after which its buckets are
-    arranged. Raises ValueError for another `Way`.
+    A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
+    after which its buckets are arranged. Raises ValueError for another `Way`.
     """
     how = Way(how)
     process_group(rank, size)
+    for done in [key for key in _hosts if key[0].batch != task.batch]:
+        del _hosts[done]  # its network, gradients and buckets take hundreds of megabytes
     if (task, how) not in _hosts:
         made = _hosts[task, how] = _Host(task, how)
         for _ in range(2 if how is Way.DDP else 1):
@@ -251,7 +253,7 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     how long both passes take, over the same alone.
     """
     rows = []
-    for _ in range(1 + repeats):
+    for _ in range(repeats):
         steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
         row = {how.value: step.seconds for how, step in steps.items()}
         for how in WAYS[2:]:
@@ -262,7 +264,7 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
         rows.append(row)
     units = {how.value: "s" for how in WAYS} | {f"{how} told": "s" for how in WAYS[2:]}
     units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden", "stretch")}
-    return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
+    return columns(rows, units, environment("cpu")), steps
 
 
 def _averaged(rank: int, size: int, task: Task) -> tuple[torch.Tensor, torch.Tensor]:
