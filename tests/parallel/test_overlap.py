@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.functional import cross_entropy
 
 from dlperf import network
 from dlperf.network import PAYLOAD, Network
 from dlperf.parallel import gradients
 from dlperf.parallel.overlap import SIDES, Product, Trial, compared, over_link, pipeline, predict, without_overlap
 from dlperf.turns import columns
+from tests.nets import small_net
 
 needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
 times = st.floats(1e-6, 10)
@@ -67,17 +71,27 @@ def test_more_chunks_never_take_longer_without_overheads() -> None:
 @given(st.lists(st.tuples(times, times), min_size=1, max_size=20))
 def test_messages_wait_for_their_gradient_and_for_the_link(pairs: list[tuple[float, float]]) -> None:
     ready, seconds = sorted(r for r, _ in pairs), [s for _, s in pairs]
-    end = gradients.finish(ready, seconds)
+    spans = gradients.messages(ready, seconds)
+    end = spans[-1][1]
+    assert all(start >= r for (start, _), r in zip(spans, ready, strict=True))
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
     assert end >= max(ready[-1] + seconds[-1], ready[0] + sum(seconds)) * (1 - 1e-9)
     assert end <= (ready[-1] + sum(seconds)) * (1 + 1e-9)
 
 
 def test_a_bucket_is_ready_with_its_last_layer() -> None:
-    alone = gradients.Step(begin=10.0, ready=[11.0, 12.0, 13.0])
+    alone = gradients.Step(begin=10.0, ready=[11.0, 12.0, 13.0], weighs=[4, 4, 4])
     assert gradients.predict(alone, 6.0, [4, 8]) == 3 + 4  # the second bucket has layers 2 and 3, and two thirds
     assert gradients.predict(alone, 6.0, [4, 4, 4]) == 1 + 2 + 2 + 2
     assert gradients.predict(alone, 6.0, [4, 4, 4], at_the_end=True) == 3 + 6
     assert gradients.predict(alone, 0.3, [4, 4, 4]) == pytest.approx(3.1)
+
+
+def test_a_message_is_full_with_the_bytes_that_it_holds() -> None:
+    alone = gradients.Step(begin=10.0, ready=[11.0, 12.0, 13.0, 14.0], weighs=[10, 2, 3, 1])
+    assert gradients.when_full(alone, [10, 2, 3, 1]) == [1, 2, 3, 4]
+    assert gradients.when_full(alone, [12, 4]) == [2, 4]
+    assert gradients.when_full(alone, [16]) == [4]
 
 
 @given(st.lists(st.tuples(times, times, times), min_size=1, max_size=5), st.integers(1, 64))
@@ -86,6 +100,7 @@ def test_turns_are_compared_one_by_one(rows: list[tuple[float, float, float]], c
     found = compared(took, chunks)
     for i, (compute, transfer, both) in enumerate(rows):
         assert found["fit"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / both)
+        assert found["told"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / max(compute, transfer))
         assert found["bound"].samples[i] == pytest.approx(both / max(compute, transfer))
         assert found["share"].samples[i] == pytest.approx(both / (compute + transfer))
 
@@ -132,22 +147,27 @@ def test_a_transfer_takes_at_least_what_the_link_needs(pair: Network) -> None:
 @needs_namespaces
 @pytest.mark.parametrize("how", ["at the end", "as ready", "DDP"])
 def test_gradients_are_those_of_the_whole_batch(pair: Network, how: str) -> None:
-    import torch
-
-    task = gradients.Task(layers=3, width=64, batch=16)
-    steps = pair.run(gradients.train, 2, task, how)
+    task = gradients.Task(batch=6, make=small_net)
+    whole = torch.cat([task.data(rank)[0] for rank in (0, 1)]), torch.cat([task.data(rank)[1] for rank in (0, 1)])
     net = task.net()
-    net(torch.cat([task.data(0), task.data(1)])).square().mean().backward()
-    for step in steps:
-        torch.testing.assert_close(step.gradient, net[0].weight.grad, rtol=1e-4, atol=1e-9)
-        assert len(step.ready) == 3
-        assert sum(step.sizes) == 3 * 64 * 64 * 4
-        assert len(step.sent) == len(step.arrived) == len(step.sizes)
+    cross_entropy(net(whole[0]), whole[1]).backward()
+    weights = list(net.parameters())
+    for _ in range(2):  # a host keeps its network, and each step is one of its own
+        for step in pair.run(gradients.train, 2, task, how):
+            torch.testing.assert_close(step.gradient, weights[0].grad, rtol=1e-4, atol=1e-7)
+            assert len(step.ready) == len(step.weighs) == len(weights)
+            assert sum(step.sizes) == sum(step.weighs) == sum(p.nbytes for p in weights)
+            assert len(step.sent) == len(step.arrived) == len(step.sizes)
+
+
+@needs_namespaces
+def test_ten_lines_average_gradients_too(pair: Network) -> None:
+    assert gradients.difference(pair, gradients.Task(batch=3, make=small_net)) < 1e-5
 
 
 @needs_namespaces
 def test_alone_each_host_has_its_own_gradient(pair: Network) -> None:
-    a, b = pair.run(gradients.train, 2, gradients.Task(layers=2, width=32, batch=8), "alone")
+    a, b = pair.run(gradients.train, 2, gradients.Task(batch=3, make=small_net), "alone")
     assert not a.gradient.equal(b.gradient)
     assert not a.sent
 

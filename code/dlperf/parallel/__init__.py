@@ -1,5 +1,8 @@
 """What the chapter *Automatic parallelism* imports, a subject a module.
 
+``operators``         the operators of a step, on one thread and on several
+``backward``          the graph of a backward pass: what each node took, and what it came after
+``drawings``          what the chapter draws
 ``concurrency``       independent work for several devices, alone and together
 ``saturation``        one operator on the whole device against many on parts of it
 ``compute_and_copy``  the classic: products, and copies of their results

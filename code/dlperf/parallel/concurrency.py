@@ -85,7 +85,7 @@ def busy(ops: Iterable[Operation], device: str) -> float:
     return sum(op.end - op.start for op in ops if op.device == device)
 
 
-def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> dict[str, Measurement]:
+def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 15) -> dict[str, Measurement]:
     """Returns the seconds of each load by itself, by its device, and of all ``together``, in turn; and ratios.
 
     ``ideal``: the longest time alone over the sum of all, which is what independent devices would reach.
@@ -112,16 +112,3 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 31) -> 
 def at_once(ops: Sequence[Operation]) -> float:
     """Returns for how many seconds all the devices of these operations were at work at the same time."""
     return spans.at_once([(op.start, op.end) for op in ops if op.device == d] for d in {op.device for op in ops})
-
-
-def difference(engine: Any, todo: Sequence[Load]) -> float:
-    """Returns the largest difference of a result together from the same one alone, over the largest value."""
-    results = []
-    for groups in ([[each] for each in todo], [todo]):
-        found = []
-        for group in groups:
-            last = [each.enqueue() for each in group]
-            engine.waitall()
-            found += [array.asnumpy() for array in last]
-        results.append(found)
-    return max(float(abs(a - b).max() / abs(a).max()) for a, b in zip(*results, strict=True))

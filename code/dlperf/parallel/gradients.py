@@ -5,10 +5,10 @@ The chapter *Automatic parallelism* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
 from itertools import accumulate
 from statistics import median
 from time import perf_counter
@@ -16,60 +16,69 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from dlperf import spans
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
+from dlperf.models import resnet
 from dlperf.network import Network, process_group
 from dlperf.turns import columns
 
 
-def finish(ready: Sequence[float], seconds: Sequence[float]) -> float:
-    """Returns when the last message is through.
+def messages(
+    ready: Sequence[float],
+    seconds: Sequence[float],
+) -> list[spans.Span]:
+    """Returns when each message is on the link.
 
-    Each begins once it is ``ready`` and the link is free.
+    It begins once it is ``ready`` and the link is free.
     """
-    end = 0.0
+    found, free = [], 0.0
     for moment, taken in zip(ready, seconds, strict=True):
-        end = max(end, moment) + taken
-    return end
+        start = max(free, moment)
+        free = start + taken
+        found.append((start, free))
+    return found
 
 
 @dataclass(frozen=True)
 class Task:
-    """A perceptron of so many ``layers``, each a ``(width, width)`` matrix, and a ``batch`` for each host.
+    """A network, made by ``make``, that each host trains on ``batch`` images of its own.
 
     DDP puts gradients into buckets of up to ``bucket_mib`` MiB; None leaves that to it.
     """
 
-    layers: int = 6
-    width: int = 1024
-    batch: int = 384
+    batch: int = 4
     bucket_mib: float | None = None
+    make: Callable[[], nn.Module] = resnet.ResNet18
 
-    def net(self) -> torch.nn.Sequential:
-        """Returns the perceptron, the same one everywhere."""
+    def net(self) -> nn.Module:
+        """Returns the network, the same one everywhere."""
         torch.manual_seed(0)
-        linear = partial(torch.nn.Linear, self.width, self.width, bias=False)
-        return torch.nn.Sequential(*(part for _ in range(self.layers) for part in (linear(), torch.nn.ReLU())))
+        return self.make()
 
-    def data(self, rank: int) -> torch.Tensor:
-        """Returns the ``(batch, width)`` examples of host ``rank``."""
-        return torch.randn(self.batch, self.width, generator=torch.Generator().manual_seed(rank))
+    def data(self, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the images of host ``rank`` and their classes."""
+        draw = torch.Generator().manual_seed(rank)
+        images = torch.randn(self.batch, 3, 32, 32, generator=draw)
+        return images, torch.randint(10, (self.batch,), generator=draw)
 
 
 @dataclass
 class Step:
     """When what happened in a training step, in seconds of `time.perf_counter`, which all processes here share.
 
-    ``ready`` is when a gradient was computed, ``sent`` when a message of so many bytes (``sizes``) was handed over,
-    and ``arrived`` when its average was there. ``gradient`` is that of the first layer.
+    ``ready`` is when a gradient of so many bytes (``weighs``) was computed, ``sent`` when a message of so many bytes
+    (``sizes``) was handed over, and ``arrived`` when its average was there. ``gradient`` is that of the first weights.
     """
 
     begin: float = 0.0
     backward: float = 0.0
     ready: list[float] = field(default_factory=list)
+    weighs: list[int] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
@@ -125,79 +134,164 @@ class Way(StrEnum):
 WAYS = tuple(Way)
 
 
+def sent_as_ready(model: nn.Module) -> list[Any]:
+    """Has each gradient averaged as soon as it is there.
+
+    Returns the messages under way, in a list that fills: `wait` for
+    each before the optimizer's step.
+    """
+    under_way: list[Any] = []
+
+    def send(weights: Any) -> None:
+        weights.grad.div_(dist.get_world_size())
+        message = dist.all_reduce(weights.grad, async_op=True)
+        under_way.append(message)
+
+    for weights in model.parameters():
+        weights.register_post_accumulate_grad_hook(send)
+    return under_way
+
+
+@dataclass
+class _Host:
+    """What a host keeps from step to step: a network whose hooks tell of the ``step`` that is under way."""
+
+    task: Task
+    how: Way
+    step: Step = field(default_factory=Step)
+    futures: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.net = self.task.net()
+        self.model: Any = self.net
+        if self.how is Way.DDP:
+            self.model = DistributedDataParallel(self.net, bucket_cap_mb=self.task.bucket_mib)
+            self.model.register_comm_hook(self, lambda self, bucket: self.step.send(bucket.buffer()))
+        for p in self.net.parameters():
+            p.register_post_accumulate_grad_hook(self.ready)
+
+    def ready(self, weights: torch.Tensor) -> None:
+        """Notes that a gradient is there, and sends it if it is to be sent at once."""
+        gradient = weights.grad
+        assert gradient is not None
+        self.step.ready.append(perf_counter())
+        self.step.weighs.append(gradient.nbytes)
+        if self.how is Way.AS_READY:
+            self.futures.append(self.step.send(gradient))
+
+    def run(self, rank: int) -> Step:
+        """Returns what was seen of one step."""
+        images, classes = self.task.data(rank)
+        weights = list(self.net.parameters())[::-1]  # about as the backward pass reaches them
+        if self.how is not Way.ONLY_SEND:
+            self.net.zero_grad()
+        self.step, self.futures = Step(), []
+        dist.barrier()
+        self.step.begin = perf_counter()
+        if self.how is not Way.ONLY_SEND:
+            loss = cross_entropy(self.model(images), classes)
+            self.step.backward = perf_counter()
+            loss.backward()
+        if self.how in (Way.AT_THE_END, Way.ONLY_SEND):
+            self.futures = [self.step.send(p.grad) for p in weights]
+        torch.futures.wait_all(self.futures)
+        self.step.gradient = weights[-1].grad
+        dist.barrier()
+        return self.step
+
+
+_hosts: dict[tuple[Task, Way], _Host] = {}
+
+
 def train(rank: int, size: int, task: Task, how: Way | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
 
-    Raises ValueError for another `Way`.
+    A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
+    after which its buckets are arranged. Raises ValueError for another `Way`.
     """
     how = Way(how)
     process_group(rank, size)
-    net, x, step, futures = task.net(), task.data(rank), Step(), list[Any]()
-    model: Any = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib) if how is Way.DDP else net
-    if how is Way.DDP:
-        model.register_comm_hook(step, lambda step, bucket: step.send(bucket.buffer()))
-    for _ in range(2 if how is Way.DDP else 1):  # after its first step DDP arranges its buckets
-        net.zero_grad()
-        model(x).square().mean().backward()
-    weights = list(net.parameters())[::-1]  # as the backward pass reaches them
-    if how is not Way.ONLY_SEND:
-        net.zero_grad()
-    step.sent, step.sizes, step.arrived = [], [], []
-    for p in weights:
-        p.register_post_accumulate_grad_hook(lambda p: step.ready.append(perf_counter()))
-        if how is Way.AS_READY:
-            p.register_post_accumulate_grad_hook(lambda p: futures.append(step.send(p.grad)))
-    dist.barrier()
-    step.begin = perf_counter()
-    if how is not Way.ONLY_SEND:
-        loss = model(x).square().mean()
-        step.backward = perf_counter()
-        loss.backward()
-    if how in (Way.AT_THE_END, Way.ONLY_SEND):
-        futures = [step.send(p.grad) for p in weights]
-    torch.futures.wait_all(futures)
-    step.gradient = weights[-1].grad
-    dist.barrier()
-    return step
+    for done in [key for key in _hosts if key[0].batch != task.batch]:
+        del _hosts[done]  # its network, gradients and buckets take hundreds of megabytes
+    if (task, how) not in _hosts:
+        made = _hosts[task, how] = _Host(task, how)
+        for _ in range(2 if how is Way.DDP else 1):
+            images, classes = task.data(rank)
+            made.net.zero_grad()
+            cross_entropy(made.model(images), classes).backward()
+    return _hosts[task, how].run(rank)
+
+
+def when_full(alone: Step, sizes: Sequence[int]) -> list[float]:
+    """Returns when each message of these ``sizes`` is full, in seconds from the start of a step ``alone``.
+
+    Gradients fill the messages as they become ready, in the order in which they do.
+    """
+    filled = list(accumulate(alone.weighs))
+    last = len(filled) - 1
+    return [alone.ready[min(bisect_left(filled, end), last)] - alone.begin for end in accumulate(sizes)]
 
 
 def predict(alone: Step, sending: float, sizes: Sequence[int], *, at_the_end: bool = False) -> float:
     """Returns the seconds of a step whose messages have these ``sizes``, from a step ``alone``.
 
     ``sending`` is what all messages take without a computation beside them; each takes its share by size. A
-    message is ready with the last of the layers in it; ``at_the_end``, with the last of all.
+    message is ready with the last of the gradients in it; ``at_the_end``, with the last of all.
     """
-    ready = [moment - alone.begin for moment in alone.ready]
-    full = [round(len(ready) * end / sum(sizes)) - 1 for end in accumulate(sizes)]
-    when = [ready[-1] if at_the_end else ready[layer] for layer in full]
-    return max(ready[-1], finish(when, [sending * size / sum(sizes) for size in sizes]))
+    end = alone.computing
+    when = [end] * len(sizes) if at_the_end else when_full(alone, sizes)
+    through = messages(when, [sending * size / sum(sizes) for size in sizes])
+    return max(end, through[-1][1])
 
 
 def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[Way, Step]]:
     """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
 
-    ``<way> fit`` is predicted over measured; each round predicts from its own ``alone`` and ``only send``.
+    ``<way> told`` is predicted, ``<way> fit`` that over measured; each round predicts from its own ``alone`` and
+    ``only send``.
     ``<way> hidden`` is which share of the messages' time on the link lies in the backward pass, ``<way> stretch``
     how long both passes take, over the same alone.
     """
     rows = []
-    for _ in range(1 + repeats):
+    for _ in range(repeats):
         steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
         row = {how.value: step.seconds for how, step in steps.items()}
         for how in WAYS[2:]:
             told = predict(steps[Way.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Way.AT_THE_END)
-            row[f"{how} fit"] = told / row[how]
+            row[f"{how} told"], row[f"{how} fit"] = told, told / row[how]
             row[f"{how} hidden"] = steps[how].hidden
             row[f"{how} stretch"] = steps[how].computing / steps[Way.ALONE].computing
         rows.append(row)
-    units = {how.value: "s" for how in WAYS}
+    units = {how.value: "s" for how in WAYS} | {f"{how} told": "s" for how in WAYS[2:]}
     units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden", "stretch")}
-    return columns(rows[1:], units, environment("cpu")), steps  # the first round warms up
+    return columns(rows, units, environment("cpu")), steps
 
 
-def balanced(network: Network, task: Task) -> Task:
-    """Returns ``task`` with so many examples, in steps of 16, that the backward pass takes about as long as sending."""
+def _averaged(rank: int, size: int, task: Task) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the gradient of the first weights on host ``rank``: its own, and averaged by `sent_as_ready`."""
+    process_group(rank, size)
+    images, classes = task.data(rank)
+    net, first = task.net(), list[Any]()
+    for sending in (False, True):
+        under_way = sent_as_ready(net) if sending else []
+        net.zero_grad()
+        cross_entropy(net(images), classes).backward()
+        for message in under_way:
+            message.wait()
+        first.append(next(net.parameters()).grad)
+    return first[0], first[1]
+
+
+def difference(network: Network, task: Task) -> float:
+    """Returns how far `sent_as_ready` is from the mean of the hosts' own gradients, over the largest value of it."""
+    own, averaged = zip(*network.run(_averaged, network.hosts, task), strict=True)
+    right = torch.stack(own).mean(0)
+    return max(float((each - right).abs().max() / right.abs().max()) for each in averaged)
+
+
+def balanced(network: Network, task: Task, largest: int = 64) -> Task:
+    """Returns ``task`` with so many images, up to ``largest``, that the backward pass takes as long as sending."""
     steps = [[network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)]
     backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
     sending = median(sent.seconds for _, sent in steps[1:])
-    return replace(task, batch=max(16, 16 * round(task.batch * sending / backward / 16)))
+    return replace(task, batch=min(largest, max(1, round(task.batch * sending / backward))))

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dlperf import spans
 from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -259,12 +258,13 @@ def sweep(
 def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurement]:
     """Returns the seconds of both sides and of their ``pipeline``, taken in turn, and how these compare.
 
-    ``fit``: predicted over measured; ``bound``: measured over the longer side; ``share``: over the sum.
+    ``fit``: predicted over measured; ``told``: predicted over the longer side; ``bound``: measured over it; ``share``:
+    measured over the sum.
     """
     compute, transfer, both = (took[how] for how in SIDES)
     longer = compute.larger(transfer)
     told = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
-    ratios = {"fit": told / both, "bound": both / longer, "share": both / (compute + transfer)}
+    ratios = {"fit": told / both, "told": told / longer, "bound": both / longer, "share": both / (compute + transfer)}
     return {"compute": compute, "transfer": transfer, "pipeline": both, **ratios}
 
 
@@ -273,9 +273,3 @@ def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:
     run(work, Way.PIPELINE)  # warms up
     compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in (Way.COMPUTE, Way.TRANSFER))
     return replace(work, inner=max(64, 64 * round(work.inner * transfer / compute / 64)))
-
-
-def draw(axes: Any, rows: dict[str, Sequence[tuple[float, float]]], zero: float, title: str = "") -> None:
-    """Draws spans of seconds as bars from the moment ``zero`` on, in ms: a row for each name, the first on top."""
-    spans.bars(axes, rows, zero)
-    axes.set(title=title, xlabel="time (ms)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ import torch
 from dlperf.device import needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.spans import Span
-from dlperf.turns import interleave, middle
+from dlperf.turns import interleave
 from dlperf.workers import Workers, own_cores, soon, wait_until
 
 Program = Callable[[], float]
@@ -41,17 +40,6 @@ def products(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
     for _ in range(rounds):
         for x, y in pairs:
             torch.mm(x, x, out=y)
-
-
-def watched(a: torch.Tensor, out: torch.Tensor) -> list[Span]:
-    """Squares each matrix of ``a`` once; returns when each product began and ended, in seconds from the first."""
-    spans, pairs = [], list(zip(a.unbind(), out.unbind(), strict=True))
-    zero = perf_counter()
-    for x, y in pairs:
-        start = perf_counter()
-        torch.mm(x, x, out=y)
-        spans.append((start - zero, perf_counter() - zero))
-    return spans
 
 
 def batched(a: torch.Tensor, out: torch.Tensor, rounds: int = 1) -> None:
@@ -86,14 +74,6 @@ def _products(rank: int, n: int, number: int, rounds: int, begin: float) -> floa
     return perf_counter()
 
 
-def _watched(rank: int, n: int, number: int, begin: float) -> list[Span]:
-    """Returns when each product of a worker ran, after a first time that warms up and begins at ``begin``."""
-    a, out = _own(n, number)
-    wait_until(begin)
-    watched(a, out)
-    return watched(a, out)
-
-
 class Crew(Workers):
     """Workers that share products out among them."""
 
@@ -104,10 +84,6 @@ class Crew(Workers):
         """
         begin = soon()
         return max(self.run(_products, n, number // self.world_size, rounds, begin)) - begin
-
-    def watched(self, n: int, number: int) -> list[list[Span]]:
-        """Returns when each of ``number`` products ran, for each worker, in seconds from its own first."""
-        return self.run(_watched, n, number // self.world_size, soon())
 
 
 def workers(number: int) -> Crew:
@@ -154,25 +130,6 @@ def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02)
     found = per_call(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
-
-
-def spans(crew: Crew, n: int, number: int, repeats: int = 9) -> dict[str, list[Span]]:
-    """Returns when each of ``number`` products ran, in seconds from the first: ``in turn``, and on each worker.
-
-    In turn each product has as many threads as there are workers. Of several runs of each, that of median length.
-    """
-    before = torch.get_num_threads()
-    a, out = batch(n, number)
-    alone, shared = [], []
-    for _ in range(repeats):
-        torch.set_num_threads(crew.world_size)
-        products(a, out, 3)  # warms up
-        alone.append([watched(a, out)])
-        sleep(0.2)  # an idle helper of PyTorch's spins for a while, on a core that a worker needs
-        shared.append(crew.watched(n, number))
-    torch.set_num_threads(before)
-    (one,), many = (middle(runs, lambda run: max(own[-1][1] for own in run)) for runs in (alone, shared))
-    return {"in turn": one, **{f"worker {i}": own for i, own in enumerate(many, 1)}}
 
 
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:

@@ -6,7 +6,6 @@ The chapter *Automatic parallelism* tells the story.
 from __future__ import annotations
 
 import os
-import random
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -163,26 +162,6 @@ def makespan(turns: Iterable[Turn | Operation]) -> float:
     """Returns the seconds from the first start to the last end, of a schedule or of a record; of none, 0."""
     spans = [(turn.start, turn.end) for turn in turns]
     return max((end for _, end in spans), default=0.0) - min((start for start, _ in spans), default=0.0)
-
-
-def as_run(run: Sequence[Operation], devices: Sequence[str]) -> list[Turn]:
-    """Returns the turns that an engine's operations had, from the first start on."""
-    zero = min((op.start for op in run), default=0.0)
-    return [Turn(i, devices.index(op.device), op.start - zero, op.end - zero) for i, op in enumerate(run)]
-
-
-def random_graph(seed: int, size: int = 100) -> Graph:
-    """Returns a graph of so many tasks, each of which reads none, one or two earlier results, all equally likely.
-
-    So do operators that make, change or join arrays. Which results is as likely for all; times are exponential
-    with a mean of 1 s, so that short and long tasks stand side by side.
-    """
-    draw = random.Random(seed)
-    tasks: Graph = {}
-    for number in range(size):
-        seconds, reads = draw.expovariate(1), draw.randrange(3) if number else 0
-        tasks[number] = Task(seconds, tuple({draw.randrange(number) for _ in range(reads)}))
-    return tasks
 
 
 class Pool(Engine):

@@ -1,4 +1,4 @@
-"""The program of independent branches, and what is measured, traced and drawn of it."""
+"""The program of independent branches, and what is measured and traced of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import torch
 from dlperf import spans
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.plot import COLORS
 from dlperf.turns import columns
 
 NUMBERS, STEPS = 50_000, 3
@@ -123,15 +122,3 @@ def overlapped(trace: Iterable[Span]) -> float:
 def share(trace: Sequence[Span]) -> float:
     """Returns which share of the trace's time more than one operation was running."""
     return overlapped(trace) / spans.extent([(s.start, s.end) for s in trace])
-
-
-def draw(axes: Any, trace: Sequence[Span], title: str) -> None:
-    """Draws a trace on matplotlib ``axes``: a row for each thread, a colour for each branch, time in ms."""
-    threads = sorted({s.thread for s in trace}, key=lambda thread: min(s.start for s in trace if s.thread == thread))
-    zero = min((s.start for s in trace), default=0)
-    for span in trace:
-        color, row = COLORS[span.branch % len(COLORS)], threads.index(span.thread)
-        spans.bar(axes, row, [(span.start, span.end)], color, zero)
-    axes.set(yticks=range(len(threads)), yticklabels=[f"thread {i + 1}" for i in range(len(threads))], title=title)
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -82,25 +81,6 @@ def spans(events: Iterable[Any]) -> list[Span]:
         found.append(Span(e.name, str(e.thread), sorts // STEPS, e.time_range.start / 1e6, e.time_range.end / 1e6))
         sorts += e.name == "aten::sort"
     return found
-
-
-def generated() -> list[str]:
-    """Returns the calls in the function that `torch.compile` generates for two branches, in their order.
-
-    And the lines in which the memory of one value becomes another's. None of them where it cannot compile.
-    """
-    if compiler() is None:
-        return []
-    from torch._dynamo.exc import BackendCompilerFailed
-    from torch._inductor.utils import run_and_get_code
-
-    torch.compiler.reset()
-    try:
-        _, (source, *_) = run_and_get_code(torch.compile(branches), *numbers())
-    except BackendCompilerFailed:
-        return []
-    body = source[source.rindex("def call(") :]
-    return re.findall(r"^ +(cpp_fused.*|buf\d+ = (?:torch\.ops.*|buf\d+(?=; del)))", body, re.MULTILINE)
 
 
 def in_engine(engine: Any, repeats: int = 15) -> Seen:
