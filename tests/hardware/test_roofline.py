@@ -91,7 +91,7 @@ def test_the_roof_is_drawn_with_its_ridge(reach: tuple[float, float], corners: l
     plt.close(fig)
 
 
-def test_losses_are_found_round_by_round() -> None:
+def test_losses_are_found_sample_by_sample() -> None:
     """The operators of a product and a sum, each alone, and the step that calls both."""
     a = torch.ones(64, 64)
 
@@ -104,6 +104,7 @@ def test_losses_are_found_round_by_round() -> None:
     found = roofline.losses(step, ops, probes, work, "cpu", rounds=2)
     assert set(found.alone) == {roofline.call(op) for op in ops}
     assert min(found.alone.values()) > 0
+    assert found.roof.peak > 0 < found.roof.bandwidth
     assert tuple(found.parts) == roofline.PARTS
     for turn in zip(*(m.samples for m in found.parts.values()), strict=True):
         assert sum(turn) == pytest.approx(1)

@@ -84,10 +84,14 @@ def where(
 
 @dataclass(frozen=True)
 class Losses:
-    """The `PARTS` of a step, round by round, and the median seconds of each of its calls ``alone``."""
+    """The `PARTS` of a step, sample by sample; of the same samples, the ``roof`` and the seconds of each call ``alone``.
+
+    The last two are medians.
+    """
 
     parts: dict[str, Measurement]
     alone: dict[Call, float]
+    roof: Roof
 
 
 def losses(
@@ -112,13 +116,15 @@ def losses(
         singly[key] = [_seconds(run, now) for _ in range(rounds)]
         del run  # one call's tensors at a time
     after = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds - rounds // 2)]
-    parts = []
+    parts, roofs = [], []
     for i, best in enumerate(before + after):
         ends = {unit: max(n / best[name] for name, (n, of) in work.items() if of == unit) for unit in ("FLOP", "B")}
+        roofs.append(Roof(ends["FLOP"], ends["B"]))
         alone = {key: each[i] for key, each in singly.items()}
-        parts.append(where(ops, Roof(ends["FLOP"], ends["B"]), alone, best[""], best["asking"]))
+        parts.append(where(ops, roofs[-1], alone, best[""], best["asking"]))
+    middle = Roof(median(roof.peak for roof in roofs), median(roof.bandwidth for roof in roofs))
     kept = {key: median(each) for key, each in singly.items()}
-    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept)
+    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept, middle)
 
 
 def _seconds(run: Callable[[], object], now: Callable[[], float], least: float = 0.004) -> float:
