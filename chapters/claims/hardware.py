@@ -177,9 +177,19 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.gain-texts"].median > 1.15,
     ),
     Outcome(
-        id="hardware.type-wins",
-        keys=("hardware.gain-type",),
-        holds=lambda r: r["hardware.gain-type"].median > 1.05,
+        id="hardware.type-told",
+        keys=("hardware.type-fit",),
+        holds=lambda r: r["hardware.type-fit"].median > 0.8,
+    ),
+    Bound(
+        id="hardware.stage-bound",  # a convolution does no more than its roof
+        keys=("hardware.stage-highest",),
+        holds=lambda r: r["hardware.stage-highest"] <= 1.05,
+    ),
+    Bound(
+        id="hardware.after-bound",  # nor does a step that was changed
+        keys=("hardware.attained-after",),
+        holds=lambda r: r["hardware.attained-after"] <= 1.02,
     ),
     Outcome(
         id="hardware.layouts",

@@ -84,10 +84,7 @@ def where(
 
 @dataclass(frozen=True)
 class Losses:
-    """The `PARTS` of a step, sample by sample; of the same samples, the ``roof`` and the seconds of each call ``alone``.
-
-    The last two are medians.
-    """
+    """The `PARTS` of a step, sample by sample; and the medians of the ``roof`` and of each call ``alone``, in seconds."""
 
     parts: dict[str, Measurement]
     alone: dict[Call, float]
