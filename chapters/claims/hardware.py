@@ -187,6 +187,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.stage-highest"] <= 1.05,
     ),
     Bound(
+        id="hardware.definition",  # no more FLOPs than all cores can do, each as fast as one alone
+        keys=("hardware.stage-over-cores",),
+        holds=lambda r: r["hardware.stage-over-cores"] <= 1.05,
+    ),
+    Bound(
         id="hardware.after-bound",  # nor does a step that was changed
         keys=("hardware.attained-after",),
         holds=lambda r: r["hardware.attained-after"] <= 1.02,

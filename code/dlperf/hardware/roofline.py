@@ -84,7 +84,7 @@ def where(
 
 @dataclass(frozen=True)
 class Losses:
-    """The `PARTS` of a step, sample by sample; and the medians of the ``roof`` and of each call ``alone``, in seconds."""
+    """The `PARTS` of a step, sample by sample; medians of the ``roof``, and of the seconds of each call ``alone``."""
 
     parts: dict[str, Measurement]
     alone: dict[Call, float]
