@@ -33,7 +33,8 @@ def test_calls_of_one_name_and_size_are_timed_once(monkeypatch: pytest.MonkeyPat
         for moved in (8, 8, 4)
     )
     found = prediction.each_alone([large, again, small])
-    assert found == {("add", 0, 8): pytest.approx(0.01, rel=0.2), ("add", 0, 4): pytest.approx(0.01, rel=0.2)}
+    assert found.keys() == {("add", 0, 8), ("add", 0, 4)}
+    assert all(0.01 <= seconds < 0.1 for seconds in found.values())
     assert sorted(asked) == [4, 8]
 
 
@@ -41,11 +42,19 @@ def test_a_step_and_its_operators_take_turns() -> None:
     ops = [Operator("add", 0, 2**30, alone=asleep(0.01)), Operator("mm", 1, 2**30, alone=asleep(0.02))]
     step, alone = prediction.in_turn(lambda: time.sleep(0.03), ops, "cpu", repeats=3)
     assert step.mark == alone.mark
-    assert list(step) == pytest.approx([0.03] * 3, rel=0.2)
-    assert prediction.typical(alone) == {
-        ("add", 0, 2**30): pytest.approx(0.01, rel=0.2),
-        ("mm", 1, 2**30): pytest.approx(0.02, rel=0.2),
-    }
+    assert len(step) == 3
+    assert all(0.03 <= seconds < 0.3 for seconds in step)
+    assert 0.01 <= prediction.typical(alone)["add", 0, 2**30] < 0.1
+    assert 0.02 <= prediction.typical(alone)["mm", 1, 2**30] < 0.2
+
+
+def test_what_is_typical_of_turns_is_the_median_of_each_call() -> None:
+    turns = [
+        {("add", 0, 8): 3, ("mm", 1, 8): 1},
+        {("add", 0, 8): 1, ("mm", 1, 8): 2},
+        {("add", 0, 8): 2, ("mm", 1, 8): 9},
+    ]
+    assert prediction.typical(turns) == {("add", 0, 8): 2, ("mm", 1, 8): 2}
 
 
 def test_calls_take_turns_at_copies_that_fill_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +63,7 @@ def test_calls_take_turns_at_copies_that_fill_the_caches(monkeypatch: pytest.Mon
 
     def alone() -> Callable[[], object]:
         made.append(number := len(made))
-        return lambda: called.append(number) or time.sleep(0.001)
+        return lambda: called.append(number)
 
     prediction.alone(Operator("add", 0, 30, alone=alone))
     assert made == list(range(7))  # each call reads and writes 30 bytes, which may be the same 15
@@ -69,7 +78,7 @@ def test_a_kind_reaches_the_share_that_all_its_calls_reach_together() -> None:
 
 def test_what_is_timed_alone_takes_its_time() -> None:
     """So sleeping takes what it takes, and a product by itself as long as any such product."""
-    assert prediction.alone(Operator("sleep", 0, 0, alone=asleep(0.02))) == pytest.approx(0.02, rel=0.1)
+    assert prediction.alone(Operator("sleep", 0, 0, alone=asleep(0.02))) == pytest.approx(0.03, abs=0.01)
     x = torch.randn(256, 256)
     [op] = operators(lambda: x @ x)
     start = time.perf_counter()
