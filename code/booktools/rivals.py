@@ -11,14 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from booktools.claims import NOT_RUN, Claim, Records, look
+from booktools.claims import NOT_RUN, STALE, Claim, Records, judge
 from booktools.records import Machine
 from dlperf.measurement import Measurement
 
 
 def objections(claim: Claim, machine: Machine) -> list[str]:
-    """Returns why a machine's records do not tell the claim from its rival, as messages; none where it was not run."""
-    if look(claim, machine).outcome == NOT_RUN:
+    """Returns why a machine's records do not tell the claim from its rival, as messages.
+
+    None where it was not run, nor of a stale record, which proves nothing either way.
+    """
+    if judge(claim, machine).outcome in (NOT_RUN, STALE):
         return []
     if claim.rival is None:
         return [f"{claim.id} names no rival: what else could be true, which measurements would have to exclude?"]

@@ -48,6 +48,10 @@ def test_where_a_claim_was_not_run_there_is_nothing_to_object() -> None:
     assert objections(claim(1.5), machine({"p.b": 1.0})) == []
 
 
+def test_a_stale_record_is_no_objection() -> None:
+    assert objections(claim(0.5), machine({"p.a": BOTH}, stale=("dlperf.timing",))) == []
+
+
 def test_a_rival_s_record_keeps_its_spread_in_proportion() -> None:
     m = placed({"p.a": BOTH, "p.n": 3}, {"p.a": 2.0, "p.n": 5})
     assert m["p.a"].median == 2.0
