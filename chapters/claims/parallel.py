@@ -167,6 +167,11 @@ OUTCOMES = (
         holds=lambda r: r["parallel.step-stretch"].median > 1.01,
     ),
     Outcome(
+        id="parallel.split-loses",
+        keys=("parallel.split-faster",),
+        holds=lambda r: r["parallel.split-faster"].median < 1,
+    ),
+    Outcome(
         id="parallel.large-products",
         keys=("parallel.gain-large",),
         holds=lambda r: r["parallel.gain-large"].median < 1.1,
@@ -215,7 +220,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.small-buckets",
         keys=("parallel.small-buckets",),
-        holds=lambda r: r["parallel.small-buckets"].median > 1,
+        holds=lambda r: r["parallel.small-buckets"].median > 1.05,
     ),
     Outcome(
         id="parallel.crowded",
