@@ -110,14 +110,9 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: all(r[f"hardware.attained-{name}"].median <= 1.02 for name in ("resnet", "gpt")),
     ),
     Outcome(
-        id="hardware.resnet-products",
-        keys=("hardware.most-products-resnet",),
-        holds=lambda r: r["hardware.most-products-resnet"] == 1,
-    ),
-    Outcome(
-        id="hardware.gpt-products",
-        keys=("hardware.most-products-gpt",),
-        holds=lambda r: r["hardware.most-products-gpt"] == 1,
+        id="hardware.rows",
+        keys=("hardware.row-fit",),
+        holds=lambda r: r["hardware.row-fit"] < 0.8,
     ),
     Outcome(
         id="hardware.full-vectors",
@@ -185,11 +180,6 @@ OUTCOMES: tuple[Outcome, ...] = (
         id="hardware.stage-bound",  # a convolution does no more than its roof
         keys=("hardware.stage-highest",),
         holds=lambda r: r["hardware.stage-highest"] <= 1.05,
-    ),
-    Bound(
-        id="hardware.definition",  # no more FLOPs than all cores can do, each as fast as one alone
-        keys=("hardware.stage-over-cores",),
-        holds=lambda r: r["hardware.stage-over-cores"] <= 1.05,
     ),
     Bound(
         id="hardware.after-bound",  # nor does a step that was changed

@@ -13,7 +13,7 @@ import torch
 from dlperf.device import is_gpu
 from dlperf.environment import cache_bytes, environment, memory_bytes
 from dlperf.measurement import Measurement, PairingError
-from dlperf.measuring.prediction import Call, call
+from dlperf.measuring.prediction import Call, call, uncached
 from dlperf.models.cost import Operator
 from dlperf.timing import clock
 from dlperf.turns import columns
@@ -84,10 +84,14 @@ def where(
 
 @dataclass(frozen=True)
 class Losses:
-    """The `PARTS` of a step, sample by sample; medians of the ``roof``, and of the seconds of each call ``alone``."""
+    """The `PARTS` of a step, sample by sample; medians of the ``roof``, and of the seconds of each call ``alone``.
+
+    There its inputs are in no cache. ``repeated`` has its seconds again and again on the same inputs.
+    """
 
     parts: dict[str, Measurement]
     alone: dict[Call, float]
+    repeated: dict[Call, float]
     roof: Roof
 
 
@@ -102,16 +106,20 @@ def losses(
     """Returns where the time of ``step`` goes, from so many samples of the roof, of each call alone, and of the step.
 
     ``probes`` are what the roof is measured by, and ``asking``; ``work`` says what each does: an amount of FLOP or B.
-    They and the step are measured before the calls and after them. A call alone is repeated on the same tensors.
+    They and the step are measured before the calls and after them. A call alone finds its inputs in no cache;
+    ``repeated`` on the same tensors, it may.
     """
     now = clock(device)
     sides = {**probes, "": step}
     before = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds // 2)]
-    singly = {}
+    singly, repeated = {}, {}
     for key, op in {call(op): op for op in ops}.items():
-        run = op.alone()
+        run = uncached(op)
         singly[key] = [_seconds(run, now) for _ in range(rounds)]
         del run  # one call's tensors at a time
+        run = op.alone()
+        repeated[key] = median(_seconds(run, now) for _ in range(rounds))
+        del run
     after = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds - rounds // 2)]
     parts, roofs = [], []
     for i, best in enumerate(before + after):
@@ -121,7 +129,7 @@ def losses(
         parts.append(where(ops, roofs[-1], alone, best[""], best["asking"]))
     middle = Roof(median(roof.peak for roof in roofs), median(roof.bandwidth for roof in roofs))
     kept = {key: median(each) for key, each in singly.items()}
-    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept, middle)
+    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept, repeated, middle)
 
 
 def _seconds(run: Callable[[], object], now: Callable[[], float], least: float = 0.004) -> float:

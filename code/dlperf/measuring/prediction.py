@@ -57,15 +57,20 @@ def call(op: Operator) -> Call:
 
 
 def alone(op: Operator, seconds: float = 0.01) -> float:
-    """Returns the median seconds of one call of ``op`` by itself, seen for about so many ``seconds``.
+    """Returns the median seconds of one call of ``op`` by itself, seen for about so many ``seconds``."""
+    threads = torch.get_num_threads()  # else a Timer takes one
+    timer = Timer("call()", globals={"call": uncached(op)}, timer=clock(), num_threads=threads)
+    return timer.blocked_autorange(min_run_time=seconds).median
 
-    Calls take turns at copies of its inputs that no cache can hold: in a step, too, others have been there since.
+
+def uncached(op: Operator) -> Callable[[], object]:
+    """Returns a call of ``op`` by itself, on inputs that no cache holds: in a step, too, others have been there since.
+
+    Calls take turns at copies of the inputs.
     """
     copies = min(1 + 2 * cache_bytes() // max(op.bytes, 1), 32)
     turns = cycle([op.alone() for _ in range(copies)])
-    threads = torch.get_num_threads()  # else a Timer takes one
-    timer = Timer("next(turns)()", globals={"turns": turns}, timer=clock(), num_threads=threads)
-    return timer.blocked_autorange(min_run_time=seconds).median
+    return lambda: next(turns)()
 
 
 def attained(ops: Iterable[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
