@@ -21,7 +21,7 @@ from booktools.edition import current
 from booktools.render import report_missing
 
 logger = logging.getLogger(__name__)
-MARKS = {HELD: "✓", FAILED: "✗", STALE: "⧖", NOT_RUN: "–"}
+MARKS = {HELD: "✓", FAILED: "✗", STALE: "○", NOT_RUN: "–"}
 
 
 class ClaimDirective(SphinxDirective, Recording):
