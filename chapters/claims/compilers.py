@@ -146,7 +146,7 @@ OUTCOMES = (
     Outcome(
         id="compilers.compiler-wins",
         keys=("compilers.blocks-gain", "compilers.update-gain"),
-        holds=lambda r: r["compilers.blocks-gain"].median > r["compilers.update-gain"].median,
+        holds=lambda r: r["compilers.blocks-gain"].quartiles[0] > r["compilers.update-gain"].quartiles[1],
     ),
     Bound(
         id="compilers.bound",
