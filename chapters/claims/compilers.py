@@ -5,8 +5,6 @@ from __future__ import annotations
 from booktools.claims import Bound, Claim, Outcome, Rival
 
 FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
-
-
 BREAKS = {"compilers.breaks-if": 1, "compilers.breaks-where": 0, "compilers.breaks-cond": 0}
 
 
