@@ -210,7 +210,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.ddp",
         keys=("parallel.ddp-gain", "parallel.as-ready-gain"),
-        holds=lambda r: r["parallel.ddp-gain"].median < r["parallel.as-ready-gain"].median,
+        holds=lambda r: r["parallel.ddp-gain"].median + 0.05 < r["parallel.as-ready-gain"].median,
     ),
     Outcome(
         id="parallel.relay",
