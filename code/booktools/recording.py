@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from booktools import privacy
 from booktools.book import Book, BookError
 from booktools.check import check
 from booktools.execute import execute
@@ -23,10 +24,16 @@ from booktools.records import HERE, SHOWN, borrow, page_of, recorded_machines
 
 
 def without_warnings(path: Path) -> NotebookNode:
-    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine."""
+    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine.
+
+    Where its other outputs name this machine, its user or their folders, something else stands there.
+    """
     notebook = nbformat.read(path, as_version=4)
+    words = "\n".join(cell.source for cell in notebook.cells)
+    known = {name: word for name, word in privacy.names().items() if name not in words}
     for cell in code_cells(notebook):
-        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        cell.outputs = privacy.without_names(outputs, known)
     return notebook
 
 

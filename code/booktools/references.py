@@ -25,7 +25,11 @@ _LABELS = (
     re.compile(r"^\s*:(?:label|name):[ \t]*(\S+)", re.M),
     re.compile(r"^\s*\$\$[ \t]*\(([^()\s]+)\)", re.M),
 )
-_KEYED = ("{glue}", "{glue:figure}", "{glue:math}", "{samples}", "{machines}", "{claim}")
+_KEYED = ("{glue}", "{glue:figure}", "{glue:math}", "{samples}", "{machines}", "{claim}", "{predict}")
+_RECORDS = frozenset(
+    {"machines", "samples", "here", "recorded", "predict", "glue", "glue:text", "glue:figure", "glue:math"}
+)
+"""What refers to a record."""
 DERIVED = re.compile(r"\.(?:iqr|percent)$")
 
 
@@ -109,7 +113,7 @@ class Known:
             return "" if own else f"there is no claim {target!r} in chapters/claims/{page}.py"
         if kind == "link":
             return self._lacks_link(language, page, target)
-        if kind in ("glue", "glue:text", "glue:figure", "glue:math", "machines", "samples", "here", "recorded"):
+        if kind in _RECORDS:
             return self._lacks_key(page, kind, target)
         return ""
 

@@ -1,0 +1,85 @@
+"""Trains a small network on scikit-learn's digits."""
+
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.multiprocessing import spawn
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+BATCH, EPOCHS, TRAIN = 64, 4, 1536
+
+
+def digits():
+    """Returns the examples to train on, and those to test with."""
+    images, labels = map(torch.tensor, load_digits(return_X_y=True))
+    data = TensorDataset(images.float().view(-1, 1, 8, 8) / 16, labels)
+    return TensorDataset(*data[:TRAIN]), TensorDataset(*data[TRAIN:])
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(512, 10),
+    )
+
+
+def report(net, test, device):
+    """Prints how well the network does, and keeps its weights."""
+    images, labels = test[:]
+    with torch.no_grad():
+        scores = net(images.to(device)).cpu()
+    loss = cross_entropy(scores, labels)
+    right = (scores.argmax(1) == labels).float().mean()
+    print(f"{loss:.4f} {right:.4f}")
+    torch.save(net.cpu().state_dict(), "digits.pt")
+
+
+def join(rank, size):
+    gpus = torch.cuda.device_count() >= size
+    backend = "nccl" if gpus else "gloo"
+    port = os.environ.get("MASTER_PORT", 29500)
+    where = f"tcp://localhost:{port}"
+    dist.init_process_group(backend, where, rank=rank, world_size=size)
+    if not gpus:
+        torch.set_num_threads(1)
+        return torch.device("cpu")
+    torch.cuda.set_device(rank)
+    return torch.device("cuda", rank)
+
+
+def main(rank, size):
+    device = join(rank, size)
+    train, test = digits()
+    net = network().to(device)
+    model = DistributedDataParallel(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+    sampler = DistributedSampler(train)
+    loader = DataLoader(train, BATCH // size, sampler=sampler)
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        for images, labels in loader:
+            scores = model(images.to(device))
+            loss = cross_entropy(scores, labels.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    if rank == 0:
+        report(net, test, device)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    size = int(sys.argv[1])
+    spawn(main, (size,), size)
