@@ -6,7 +6,7 @@ READY := .venv/ready
 export MACHINE
 PYTHON_VERSION ?= 3.12
 
-.PHONY: help book pdf notebooks test thorough check chapters unit gpu browser chromium serve record check-record kit bench-build clean
+.PHONY: help book test check chapters unit gpu browser chromium serve record kit bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -15,19 +15,8 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
-pdf: book chromium ## write the book as a PDF in each language: _build/pdf
-	@$(BIN)/python -m booktools pdf
-
-notebooks: book ## write every page as a notebook to take home, in each language: _build/notebooks
-	@rm -rf _build/notebooks && cp -r _build/html/notebooks _build/notebooks
-	@echo "The notebooks are in $(CURDIR)/_build/notebooks"
-
-test: export BOOKTOOLS_BESIDE = 1
-test: check chapters unit gpu browser ## everything that must pass; chapters two at a time, so `make book` measures anew
+test: check chapters unit gpu browser ## everything that must pass
 	@echo "All tests passed."
-
-thorough: export THOROUGH = --thorough
-thorough: test ## the same with all combinations of language, width, theme, address and number of GPUs
 
 check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
@@ -37,31 +26,28 @@ check: $(READY) ## the fast part, a minute or two: lints, types, language parity
 	@$(BIN)/pytest -q -n auto --dist loadfile tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
 
 chapters: $(READY) ## execute every chapter under nbmake
-	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v $(if $(BOOKTOOLS_BESIDE),-n 2 --maxschedchunk 1) notebooks
+	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
 unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long or starts processes
 	@$(BIN)/pytest -q -n auto --dist loadfile tests/build
-	@$(BIN)/pytest -q -n 2 --dist loadfile tests/slow
+	@$(BIN)/pytest -q tests/slow
 
 gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
-	@$(BIN)/pytest -q $(THOROUGH) tests/gpu
+	@$(BIN)/pytest -q tests/gpu
 
 browser: book chromium ## the built site in a real Chromium
-	@$(BIN)/pytest -q -n auto --dist loadfile $(THOROUGH) tests/browser
+	@$(BIN)/pytest -q tests/browser
 
-# A browser of the system, else one that Playwright installs; without either this fails. It tests, and prints the PDF.
+# A browser of the system, else one that Playwright installs; without either this fails.
 chromium: $(READY)
 	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name > /dev/null && exit 0; done; \
-		echo "No Chromium on the path: installing one."; $(BIN)/playwright install chromium
+		echo "No Chromium on the path: installing one for the tests."; $(BIN)/playwright install chromium
 
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
 
 record: $(READY) ## keep an execution as records/name: make record MACHINE=name; FROM=folder takes in what a kit executed
 	@$(BIN)/python -m booktools record "$(MACHINE)" $(if $(FROM),--from "$(FROM)")
-
-check-record: $(READY) ## say of records/name whether it is complete and current, what fails, and what may be private
-	@$(BIN)/python -m booktools check-record "$(MACHINE)"
 
 kit: $(READY) ## pack what executes the chapters on a machine without a network; HAVE=file names what it has
 	@$(BIN)/python -m booktools kit --python "$(PYTHON_VERSION)" $(if $(HAVE),--have "$(HAVE)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tqdm import tqdm
@@ -16,7 +15,6 @@ from booktools.prepare import prepare
 from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)
-COLLECTED = pytest.StashKey[int]()
 
 
 def runs_notebooks(config: pytest.Config) -> bool:
@@ -26,7 +24,7 @@ def runs_notebooks(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Writes every page that is to be executed as a notebook; unchanged ones keep their outputs."""
-    if runs_notebooks(config) and not hasattr(config, "workerinput"):
+    if runs_notebooks(config):
         os.environ.setdefault(VARIABLE, str(config.getoption("nbmake_timeout") or BOOK.timeout))
         try:
             for page in pages_with_cells(BOOK):
@@ -36,19 +34,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Says how many chapters there are to execute, the longest first, and how long each took on a recorded machine."""
+    """Says how many chapters there are to execute, and how long each took on a recorded machine."""
     if runs_notebooks(config):
-        seconds = {item: expected_seconds(BOOK, item.path.stem) or 0 for item in items}
-        items.sort(key=lambda item: -seconds[item])
         for number, item in enumerate(items, 1):
-            about = f" (about {tqdm.format_interval(seconds[item])})" if seconds[item] else ""
+            seconds = expected_seconds(BOOK, item.path.stem)
+            about = f" (about {tqdm.format_interval(seconds)})" if seconds else ""
             config.get_terminal_writer().line(f"to execute: [{number}/{len(items)}] {item.path.name}{about}")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """Counts for a run that has workers what they collected."""
-    node.config.stash[COLLECTED] = len(ids)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -56,7 +47,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = session.config
     if not runs_notebooks(config) or [Path(arg).name for arg in config.args] != ["notebooks"]:
         return
-    expected, ran = len(pages_with_cells(BOOK)), config.stash.get(COLLECTED, session.testscollected)
-    if exitstatus == pytest.ExitCode.OK and ran != expected and not hasattr(config, "workerinput"):
-        config.get_terminal_writer().line(f"_toc.yml lists {expected} chapters with cells, {ran} ran")
+    expected = len(pages_with_cells(BOOK))
+    if exitstatus == pytest.ExitCode.OK and session.testscollected != expected:
+        config.get_terminal_writer().line(
+            f"_toc.yml lists {expected} chapters with cells, {session.testscollected} ran"
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,19 +17,12 @@ from booktools.book import Book
 ROOT = Path(__file__).resolve().parents[1]
 settings.register_profile("book", deadline=None)  # no test asserts a time, and a first call may compile
 settings.load_profile("book")
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell has put us into the background: tests send Ctrl-C
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds what `make thorough` says."""
-    parser.addoption("--thorough", action="store_true", help="run every combination of parameters, not each value once")
 
 
 def copy_tiny_book(folder: Path) -> Book:
     """Writes the tiny book into ``folder``, with the real configuration, terms and catalogue."""
     shutil.copytree(ROOT / "tests" / "book", folder, dirs_exist_ok=True)
-    for name in ("_config.yml", "requirements.txt", "CITATION.cff", "CHANGELOG.md", "CHANGELOG.zh.md"):
+    for name in ("_config.yml", "requirements.txt"):
         shutil.copy(ROOT / name, folder)
     shutil.copy(ROOT / "chapters" / "terms.csv", folder / "chapters")
     extra = folder / "chapters" / "labels.zh.extra.po"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from booktools.page import pages_with_cells
 from booktools.records import recorded_machines
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle
-from tests.conftest import ROOT
 
 MADE_UP: dict[str, dict[str, Any]] = {
     "quux": {
@@ -63,35 +62,16 @@ WORDS = sorted(
 """The words of their names that nothing else on a page says."""
 
 
-def current(book: Book) -> dict[str, Path]:
-    """Returns an executed notebook of every page, from the first record of it since which nothing has changed.
-
-    Machines may have recorded different pages. Raises LookupError, with the page, where none is current.
-    """
-    found: dict[str, Path] = {}
-    for page in pages_with_cells(book):
-        files = (
-            book.records / machine.name / f"{page}.ipynb"
-            for machine in recorded_machines(book)
-            if (done := machine.execution(page)) and not done.stale
-        )
-        path = next(files, None)
-        if path is None:
-            raise LookupError(f"no record of the page {page} is current: record a machine (make record MACHINE=name)")
-        found[page] = path
-    return found
+def current_record(book: Book) -> Path:
+    """Returns the first record that has every page, and since which nothing has changed."""
+    pages = set(pages_with_cells(book))
+    return next(
+        book.records / m.name for m in recorded_machines(book) if pages <= m.executions.keys() and not m.changed()
+    )
 
 
-def gather(book: Book, name: str = "gathered") -> str:
-    """Adds to a copy of the book a record of every page, whichever machine has a `current` one; returns its name."""
-    (book.records / name).mkdir(parents=True)
-    for page, path in current(Book(ROOT)).items():
-        shutil.copy(path, book.records / name / f"{page}.ipynb")
-    return name
-
-
-def add_machines(book: Book, template: Mapping[str, Path], names: Sequence[str] = tuple(MADE_UP)) -> None:
-    """Writes a record of made-up machines: the executions in ``template``, by page, in that machine's environment.
+def add_machines(book: Book, template: Path, names: Sequence[str] = tuple(MADE_UP)) -> None:
+    """Writes a record of made-up machines: the executions in ``template``, in that machine's environment.
 
     Where a claim reads what only such a machine records, there is a value of it.
     """
@@ -99,7 +79,7 @@ def add_machines(book: Book, template: Mapping[str, Path], names: Sequence[str] 
     for name in names:
         (book.records / name).mkdir(parents=True)
         for page in pages_with_cells(book):
-            notebook = nbformat.read(template[page], as_version=4)
+            notebook = nbformat.read(template / f"{page}.ipynb", as_version=4)
             environment = {**notebook.metadata[KEY]["environment"], **ALSO, **MADE_UP[name]}
             notebook.metadata[KEY]["environment"] = environment
             for cell in code_cells(notebook):
@@ -126,7 +106,7 @@ def recorded(key: str, value: object) -> list[nbformat.NotebookNode]:
 
 def copy_book(root: Path, folder: Path) -> Book:
     """Writes a copy of a book into ``folder``, without its records, and with a link to the code that it quotes."""
-    for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff", "CHANGELOG.md", "CHANGELOG.zh.md"):
+    for name in ("_config.yml", "_toc.yml", "requirements.txt"):
         shutil.copy(root / name, folder)
     shutil.copytree(root / "chapters", folder / "chapters")
     (folder / "code").symlink_to(root / "code")

@@ -12,21 +12,11 @@ from dlperf import drawing
 from dlperf.records import svg
 from tests.asynchrony.test_drawings import EVERY as ASYNCHRONY
 from tests.compilers.test_drawings import EVERY as COMPILERS
-from tests.concise.test_drawings_accuracy import EVERY as ACCURACY
-from tests.concise.test_drawings_ddp import EVERY as DDP
-from tests.concise.test_drawings_faults import EVERY as FAULTS
-from tests.concise.test_drawings_memory import EVERY as MEMORY
-from tests.concise.test_drawings_scale import EVERY as SCALE
 from tests.conftest import ROOT
 from tests.drawn import faults, outlines
 from tests.hardware.test_drawings import EVERY as HARDWARE
 from tests.measuring.test_drawings import EVERY as MEASURING
-from tests.multigpu.test_drawings_batch import EVERY as BATCH
-from tests.multigpu.test_drawings_lenet import EVERY as LENET
-from tests.multigpu.test_drawings_scaling import EVERY as SCALING
-from tests.multigpu.test_split_drawings import EVERY as SPLITS
 from tests.parallel.test_drawings import EVERY as PARALLEL
-from tests.servers.test_drawings import EVERY as SERVERS
 
 CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
     "measuring": MEASURING,
@@ -34,9 +24,6 @@ CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
     "asynchrony": ASYNCHRONY,
     "parallel": PARALLEL,
     "hardware": HARDWARE,
-    "multigpu": {**SPLITS, **LENET, **SCALING, **BATCH},
-    "concise": {**DDP, **ACCURACY, **MEMORY, **FAULTS, **SCALE},
-    "servers": SERVERS,
 }
 EVERY = {f"{chapter}.{name}": draw for chapter, drawings in CHAPTERS.items() for name, draw in drawings.items()}
 

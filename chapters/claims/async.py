@@ -31,7 +31,6 @@ CLAIMS = (
             "PyTorch works on in a thread of its own, as the engine does",
             lambda r: {"async.left-pytorch": r["async.left-engine"].median},
         ),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="async.branches",
@@ -39,7 +38,6 @@ CLAIMS = (
         holds=lambda r: r["async.branches-speedup"].median > 1.3,
         rival=Rival("the branches run one after the other", lambda r: {"async.branches-speedup": 1}),
         needs=("cores>=2",),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     *(
         Claim(
@@ -65,7 +63,6 @@ CLAIMS = (
         holds=lambda r: r["async.lock-factor"].median > 1.25,
         rival=Rival("whatever else runs Python slows a call down alike", lambda r: {"async.lock-factor": 1}),
         needs=("cores>=2",),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="async.depth-memory",

@@ -31,16 +31,13 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.padding-gain",),
         holds=lambda r: r["hardware.padding-gain"].median >= 1.3,
         rival=Rival("every address may lie in every place", lambda r: {"hardware.padding-gain": 1}),
-        fails_on={"cpu-2-cores-emerald": "hardware-caches", "cpu-2-cores-zen3": "hardware-caches"},
     ),
     Claim(
         id="hardware.false-sharing",
         keys=("hardware.false-sharing",),
         holds=lambda r: r["hardware.false-sharing"].median >= 1.2,
         rival=Rival("counters of their own share nothing", lambda r: {"hardware.false-sharing": 1}),
-        fails_on={"cpu-2-cores-emerald": "hardware-caches"},
         needs=("cores>=2",),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="hardware.flight",
@@ -62,7 +59,6 @@ CLAIMS: tuple[Claim, ...] = (
             "the core has a unit more than is published, two instead of one or three instead of two",
             lambda r: {"hardware.fma-of-published": 1.5},
         ),
-        fails_on={"cpu-2-cores-emerald": "hardware-processor"},  # it does not tell which processor it is
     ),
     Claim(
         id="hardware.page-cache",

@@ -40,7 +40,6 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["parallel.gain-small"].median > 1.1,
         needs=("linux", "cores>=2"),
         rival=Rival("it does not matter who divides the work", lambda r: {"parallel.gain-small": 1}),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="parallel.two-devices",

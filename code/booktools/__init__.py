@@ -18,38 +18,23 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``rivals``      whether a record tells a claim from what it excludes
 ``check``       all that can be wrong with the sources, found before anything is executed:
                 ``parity``, ``lint`` (``numbers``, ``hedges``), ``ratios``, ``references``, ``outcomes``,
-                ``branches``, ``guesses``
+                ``branches``
 ``build``       one build for all languages; ``room``, ``lock`` and ``publish`` keep the site whole
 ``edition``     one language while it is built, and what each of its pages has seen
 ``site``        one language, as Sphinx builds it
 ``catalogue``   labels, outputs and comments in another language
-``render``      figures, tables and code as a page shows them; ``panels`` stacks those of a figure
-``figures``     what a figure says to whoever does not see it: its name, and its data as a table, read back by
-                ``figure_data`` from the ``figure_marks`` and the ``figure_axes`` of its drawing
+``render``      figures, tables and code as a page shows them
 ``display``     what directives that show records share
 ``spread``      how a page says a measurement: spread, two modes, too few samples
 ``glued``       {glue:text}
 ``quantities``  {machines}, {here}, {recorded}, {given}
-``verdicts``    {claim}; ``claim_table``: {claims}; ``alternatives``: {outcome}, {held}, {failed}, {not-run}
+``verdicts``    {claim}, {claims}; ``alternatives``: {outcome}, {held}, {failed}, {not-run}
 ``environments`` {environments}, {machine}
 ``samples``     {samples}: a record drawn as its samples
-``predict``     {predict}: a question that the reader answers before what was measured shows, in ``predict_html``;
-                ``guesses`` is what may be guessed, and what of it is right
-``summary``     {summary}: a chapter's question and answers, at its top
 ``tree``        {tree}: a nested list of links drawn as a decision tree
-``formulas``    formulas, as MathML
 ``look``        the theme: templates, style sheet, scripts
-``numbering``   the blocks of a page as its readers see them; ``twins`` what each says in another language
 ``assets``      what stands beside the pages
-``uses``        where terms and references are used: links back
-``notes``       what is cited, in short, in the margin
-``previews``    what links to other pages lead to, kept on the page for its cards
-``search``      what searching looks through: texts, terms, readers' words for them
-``provenance``  version, commit, and the addresses of repository and site
-``plain``       a page in plain Markdown; ``take_home`` its notebook and source, and the line that offers them
-``addresses``   what search engines and lost readers are given; ``card`` the picture of a shared link
-``pdf``         the book as a PDF in each language, of the built site
-``changes``     {changes}, {citation}; ``feed`` is the Atom feed of changes and machines
+``search``      what the search page looks through
 ``serve``       building on every save
 ``bench``       what building costs
 """
@@ -71,60 +56,34 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
         take_over(app)
     from booktools import (
-        addresses,
         alternatives,
         assets,
-        changes,
-        claim_table,
         display,
         environments,
-        feed,
-        figures,
-        formulas,
         glued,
         look,
-        notes,
-        predict,
-        predict_html,
-        previews,
         quantities,
         render,
         samples,
         search,
         site,
-        summary,
-        take_home,
         tree,
-        uses,
         verdicts,
     )
 
     for part in (
         site,
-        formulas,
         look,
         render,
-        figures,
         display,
         glued,
         quantities,
         alternatives,
         verdicts,
-        claim_table,
         environments,
         samples,
-        predict_html,
-        predict,
-        summary,
         tree,
         search,
-        uses,
-        previews,
-        notes,
-        take_home,
-        addresses,
-        changes,
-        feed,
         assets,
     ):
         part.setup(app)

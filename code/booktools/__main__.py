@@ -19,8 +19,6 @@ def main() -> int:
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
     record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
-    looked = commands.add_parser("check-record", help="say what a maintainer wants to know of records/NAME")
-    looked.add_argument("name")
     kit = commands.add_parser("kit", help="pack what executes the chapters on a bare machine")
     kit.add_argument("--python", default="3.12", help="that machine's Python (3.12)")
     kit.add_argument("--have", type=Path, help="a file that names what is installed there, such as its pip list")
@@ -29,8 +27,6 @@ def main() -> int:
     shown.add_argument("--port", type=int, default=8000)
     measured = commands.add_parser("bench", help="measure how long the book takes to build")
     measured.add_argument("--against", default="", help="a revision to measure too, in turn")
-    commands.add_parser("pdf", help="write the built book as a PDF in each language")
-    commands.add_parser("card", help="draw the picture that stands for the book where a link to it is shared")
     whole = commands.add_parser("build", help="build the site in every language")
     language = commands.add_parser("build-language", help="build one language (the build calls this itself)")
     language.add_argument("code")
@@ -79,20 +75,6 @@ def run(options: argparse.Namespace) -> int:
             take_in(book, options.name, options.folder)
         else:
             record_machine(book, options.name)
-        return 0
-    if options.command == "check-record":
-        from booktools.record_check import check_record
-
-        return check_record(book, options.name)
-    if options.command == "pdf":
-        from booktools.pdf.making import make_pdfs
-
-        make_pdfs(book)
-        return 0
-    if options.command == "card":
-        from booktools.card import draw
-
-        draw(book)
         return 0
     if options.command == "kit":
         from booktools.kit import make_kit

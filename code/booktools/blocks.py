@@ -29,7 +29,6 @@ VERBATIM = frozenset(
         "glue",
         "raw",
         "solution-end",
-        "predict-end",
         "tableofcontents",
         "toctree",
     ]
@@ -39,7 +38,6 @@ NAMED = frozenset(
     [
         "claim",
         "outcome",
-        "predict",
         "machines",
         "glue:figure",
         "figure",
@@ -55,7 +53,7 @@ NAMED = frozenset(
 """Directives whose argument is a name, not prose; those not here may have a title to translate."""
 TITLED = frozenset(["exercise", "card", "grid-item-card", "exercise-start"])
 """Of those, the ones whose argument is a title after all."""
-PROSE_OPTIONS = frozenset({"alt", "caption", "rows", "choices", "unit"})
+PROSE_OPTIONS = frozenset({"alt", "caption", "rows"})
 
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
 _OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")

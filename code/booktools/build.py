@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from booktools import provenance, twins
 from booktools.book import Book, BookError, Language
 from booktools.check import check
 from booktools.claims import Outcome, all_outcomes, judge
@@ -24,8 +23,7 @@ from booktools.kept import digest, digest_of_files, tools
 from booktools.lock import locked
 from booktools.page import source
 from booktools.parity import missing
-from booktools.prepare import BESIDE, waiting
-from booktools.provenance import CITATION
+from booktools.prepare import waiting
 from booktools.publish import mend, publish
 from booktools.records import HERE, Machine, recorded_machines
 from booktools.room import FULL, check_room, is_full, no_room
@@ -96,7 +94,6 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
     with contextlib.suppress(FileNotFoundError):
         published.unlink()
     _build_languages(book, languages, name, marks, lock, fresh, quiet)
-    twins.write(book, name)
     publish(work(book, name) / "html", _site(book))
     published.write_text(digest(*marks.values()), encoding="utf-8")
     _say(quiet, f"The book is built: {_site(book) / 'index.html'}")
@@ -115,8 +112,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     """Returns a mark of all that an edition in each language is built of."""
     codes = {language.code for language in book.languages}
     shared = [path for path in _texts(book) if path.relative_to(book.chapters).parts[0] not in codes]
-    shared += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", CITATION)]
-    shared += book.root.glob("CHANGELOG*.md")
+    shared += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
     shared += book.records.rglob("*.ipynb")
     if name == HERE:
         shared += book.notebooks.glob("*.ipynb")
@@ -124,9 +120,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     common = digest(
         name,
         os.environ.get(FORCED, ""),
-        os.environ.get(BESIDE, ""),
         tools(),
-        provenance.mark(book),
         repr(machine()),
         *cells,
         digest_of_files(book.root, shared),

@@ -1,8 +1,7 @@
 """The catalogue: what stands in figures, tables, outputs and code comments, in another language.
 
-Numbers in a string become ``#``, so that ``8 threads`` and ``16 threads`` are one entry, and so are ``8 ms`` and
-``16 µs``: what one machine takes milliseconds for takes another microseconds. A string that has no words (numbers,
-units, identifiers) passes through.
+Numbers in a string become ``#``, so that ``8 threads`` and ``16 threads`` are one entry. A string
+that has no words (numbers, units, identifiers) passes through.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ UNITS = frozenset(
         "IQR",
     ]
 )
-SCALED = re.compile(r"(?<=# )(?:[mµn]?s|[kMGT]?B|[KMG]iB)(?![A-Za-z])")
-"""A unit behind a number; which one it is depends on how large the number came out."""
 _IDENTIFIER = re.compile(r"\S*(?:[\w)\]][_.(\[{=:/@]|[\]})]|__|[A-Za-z]\d|\d[A-Za-z])\S*")
 
 
@@ -85,11 +82,6 @@ def template(text: str) -> tuple[str, list[str]]:
     return NUMBER.sub("#", text), NUMBER.findall(text)
 
 
-def shape(key: str) -> str:
-    """Returns a template without the units behind its numbers."""
-    return SCALED.sub("¤", key)
-
-
 class Catalogue:
     """One language's translations, read from a gettext file; collects what it lacks in ``missing``.
 
@@ -113,7 +105,6 @@ class Catalogue:
                 raise BookError(f"{path}: the catalogue cannot be read: {error.strerror}") from None
             except Exception as error:
                 raise BookError(f"{path}: not a gettext catalogue: {error}") from None
-        self._shapes = {shape(key): entry for key, entry in self.entries.items()}
 
     def translate(self, text: str) -> str:
         """Returns ``text`` in this language; what has no entry comes back as it is and is noted as missing."""
@@ -122,21 +113,13 @@ class Catalogue:
             return text
         key, numbers = template(stripped)
         key = re.sub(r"\s+", " ", key)
-        found = self.seen[key] = self.entries.get(key) or self._in_other_units(key)
+        found = self.seen[key] = self.entries.get(key)
         if found is None:
             if has_words(stripped):
                 self.missing[key] = None
             return text
         values = iter(numbers)
         return text.replace(stripped, re.sub("#", lambda match: next(values, "#"), found))
-
-    def _in_other_units(self, key: str) -> str | None:
-        """Returns the entry of a template that differs from ``key`` only in units behind numbers, with these units."""
-        found = self._shapes.get(shape(key))
-        if found is None:
-            return None
-        units = iter(SCALED.findall(key))
-        return SCALED.sub(lambda match: next(units, match[0]), found)
 
     def translate_lines(self, text: str) -> str:
         """Returns printed text translated line by line; lines of a program stay."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from booktools import branches, density, folding, guesses, hedges, lint, outcomes, parity, ratios, references, width
+from booktools import branches, density, folding, hedges, lint, outcomes, parity, ratios, references, width
 from booktools.book import Book, BookError
 
-CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, ratios, branches, guesses)
+CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, ratios, branches)
 
 
 def problems(book: Book) -> list[str]:

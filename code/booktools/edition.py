@@ -158,9 +158,6 @@ class Edition:
             return str(self.catalogue.entries.get(name))
         if kind == "forced":
             return os.environ.get(FORCED, "")
-        if kind == "file":
-            path = self.book.root / name
-            return digest(path.read_bytes() if path.is_file() else b"")
         if kind == "machines":
             return digest(*(machine.name for machine in self.plain))
         if kind == "claims":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable
 from typing import ClassVar
 
 from docutils import nodes
@@ -17,9 +15,6 @@ from booktools.records import HERE, Machine, page_of
 from booktools.render import report_missing
 
 logger = logging.getLogger(__name__)
-
-MOST_ABREAST = 2
-"""So many machines fit beside each other wherever the page is read; of more, a reader chooses."""
 
 
 class EnvironmentsDirective(SphinxDirective, Recording):
@@ -48,29 +43,11 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
         stale: list[Cell] = [self.say("changed since")]
-        stale += [self.changes(packages(m.changed())) or "–" for m in self.machines]
+        stale += [self.changes(m.changed()) or "–" for m in self.machines]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, [*rows, libraries, stale], "dl-environments")
-        chooser = nodes.raw("", self.chooser(), format="html")
         report_missing(self.get_location())
-        return [chooser, box] if len(self.machines) > MOST_ABREAST else [box]
-
-    def chooser(self) -> str:
-        """Returns boxes by which a reader chooses whose columns are shown, here and in the table of claims.
-
-        They show themselves where a script can do it (`machines.js`).
-        """
-        options = (
-            f'<label><input type="checkbox" value="{html.escape(machine.name)}"> {self.machine_label(machine)}</label>'
-            for machine in self.machines
-        )
-        legend = html.escape(self.say("Compare two to four machines"))
-        return f'<fieldset class="dl-choose" hidden><legend>{legend}</legend>{"".join(options)}</fieldset>'
-
-    def machine_label(self, machine: Machine) -> str:
-        if machine.name == HERE:
-            return html.escape(self.say("this build"))
-        return f'<span class="dl-name" translate="no">{html.escape(machine.name)}</span>'
+        return [box]
 
     def value(self, machine: Machine, key: str) -> Cell:
         """Returns one property of a machine; a dash where it has none."""
@@ -103,11 +80,6 @@ class MachineRole(SphinxRole, Recording):
         words = self.machine_words(machine)
         report_missing(self.get_location())
         return [nodes.inline("", "", *words, classes=["dl-machine"])], []
-
-
-def packages(names: Iterable[str]) -> list[str]:
-    """Returns what changed, each package of the book once: of a module the package, so that the list is short."""
-    return list(dict.fromkeys(".".join(name.split(".")[:2]) if name.startswith("dlperf.") else name for name in names))
 
 
 def setup(app: Sphinx) -> None:

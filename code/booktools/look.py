@@ -1,6 +1,6 @@
 """The look of the site: the book's own theme (``theme/``), in each language.
 
-The theme is three templates, a style sheet and a few scripts; nothing of Jupyter Book's stock theme
+The theme is three templates, a style sheet and two scripts; nothing of Jupyter Book's stock theme
 reaches a page. Every string in a template goes through ``say``, that is through the catalogue of the
 page's language, and one that is missing there fails the build like a label's.
 """
@@ -23,13 +23,9 @@ from sphinx.environment.adapters.toctree import TocTree
 from sphinx.transforms import SphinxTransform
 from sphinx_exercise.nodes import solution_node
 
-from booktools.addresses import path_of
 from booktools.book import Book, Language
 from booktools.edition import current, doctrees_of, labels_of
-from booktools.numbering import number
-from booktools.provenance import citation, commit, site_address
 from booktools.render import report_missing
-from booktools.twins import FOLDER, twin_of
 
 THEME = Path(__file__).resolve().parent / "theme"
 CONTENTS_DEPTH = 2
@@ -73,8 +69,6 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_use_index = config.html_domain_indices = False
     config.html_copy_source = config.html_show_sourcelink = False
     config.html_permalinks_icon = "§"
-    named = {"figure": say("Figure %s"), "table": say("Table %s")}
-    config.numfig_format = {**config.numfig_format, **named}
     config["nb_code_prompt_show"] = config["nb_code_prompt_hide"] = say("Code that records and draws")
     report_missing("_config.yml")
     fallback = Fallback(labels.entries)
@@ -89,37 +83,32 @@ def _page(
     book, here = current().book, current().language
     root = context["content_root"] + ("" if here == book.languages[0] else "../")
     context["here"], context["site_root"] = here, root
-    context["languages"] = [_in_language(book, each, here, pagename, root) for each in book.languages]
-    context["twins"] = f"{FOLDER}/{pagename}.js" if doctree is not None and twin_of(book, here) else ""
-    context["say"], context["quoted"] = current().catalogue.translate, quoted
+    context["languages"] = [_in_language(app.config, book, each, here, pagename, root) for each in book.languages]
+    context["say"] = current().catalogue.translate
     context["mark"] = app.config.booktools_version[:8]
-    context["author"] = app.config.author
-    context["version_built"], context["commit_built"] = citation(book)["version"], commit(book)
+    context["has_math"] = 'class="math ' in context.get("body", "")
     context["contents"] = _contents(app, pagename) if doctree is not None and pagename != app.config.root_doc else ""
     context["description"] = _description(doctree)
     if "body" in context:
-        context["body"] = number(_clean(context["body"]))
+        context["body"] = _clean(context["body"])
 
 
-def _in_language(book: Book, language: Language, here: Language, pagename: str, root: str) -> dict[str, Any]:
+def _in_language(
+    config: Config, book: Book, language: Language, here: Language, pagename: str, root: str
+) -> dict[str, Any]:
     """Returns what a page says of itself in one language; ``hint`` and ``close`` are in that language."""
     path = ("" if language == book.languages[0] else f"{language.code}/") + f"{pagename}.html"
     say = labels_of(book, language).translate
-    base = site_address(book)
+    base = config.html_baseurl.rstrip("/")
     return {
         "html": language.html,
         "name": language.name,
         "current": language == here,
         "href": root + path,
-        "address": base + path_of(book, language, pagename) if base else root + path,
+        "address": f"{base}/{path}" if base else root + path,
         "hint": say("This page can be read in your language:"),
         "close": say("Close"),
     }
-
-
-def quoted(text: str) -> str:
-    """Returns a text as a string of CSS, for the heads of printed pages."""
-    return '"' + re.sub(r'[\\"\n]', lambda match: f"\\{ord(match[0]):x} ", text) + '"'
 
 
 def _contents(app: Sphinx, pagename: str) -> str:
@@ -148,18 +137,7 @@ def _description(doctree: nodes.document | None) -> str:
         return ""
     paragraphs = (p for p in doctree.findall(nodes.paragraph) if not isinstance(p.parent, nodes.Admonition))
     text = next((p.astext() for p in paragraphs), "")
-    return shortened(re.sub(r"\s+", " ", re.sub(r"\[[^\]]*\]", "", text)).strip())
-
-
-def shortened(text: str, most: int = 160) -> str:
-    """Returns as much of a text as fits, up to the end of a sentence if that is most of it, else of a word."""
-    if len(text) <= most:
-        return text
-    sentence = max(text.rfind(end, 0, most) for end in (". ", "? ", "! ", "。", "？", "！"))
-    if sentence > most / 2:
-        return text[: sentence + 1]
-    word = max(text.rfind(end, 0, most) for end in (" ", "，", "、", "；", "："))
-    return (text[:word] if word > most / 2 else text[: most - 1]).rstrip(" ,;:，、；：") + "…"
+    return re.sub(r"\s+", " ", re.sub(r"\[[^\]]*\]", "", text))[:200]
 
 
 def _clean(body: str) -> str:
@@ -171,8 +149,6 @@ def _clean(body: str) -> str:
         r'<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName.*?</script>', "", body, flags=re.S
     )
     body = re.sub(r' id="(?:exercise|solution)-content"', "", body)
-    body = body.replace('<th class="head"><p></p></th>', "<td></td>")  # a corner that heads nothing
-    body = body.replace('role="doc-biblioentry"', 'role="listitem"')  # ARIA gave that role up; these stand in a list
     return SUMMARY.sub(r"<summary>\1</summary>", body)
 
 
@@ -182,8 +158,6 @@ def visit_solution(writer: Any, node: nodes.Element) -> None:
         writer.body.append(writer.starttag(node, "div", CLASS="admonition"))
         return
     title = node.pop(0)
-    for link in list(title.findall(nodes.reference)):  # to the exercise right above; a summary is one thing to press
-        link.replace_self(link.children)
     node["classes"] = ["dl-solution"]
     writer.body.append(writer.starttag(node, "details") + "<summary>")
     title.walkabout(writer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,25 +89,6 @@ def is_executed(notebook: NotebookNode) -> bool:
     )
 
 
-def with_whole_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Returns a cell's outputs with each stream in one piece, where its first piece stood.
-
-    A kernel sends what is printed five times a second, in the middle of a line too if it falls there, and
-    MyST-NB ends a line behind each piece.
-    """
-    whole: list[NotebookNode] = []
-    streams: dict[str, NotebookNode] = {}
-    for output in outputs:
-        if output.output_type != "stream":
-            whole.append(output)
-        elif output.name in streams:
-            streams[output.name].text += output.text
-        else:
-            streams[output.name] = copy.copy(output)
-            whole.append(streams[output.name])
-    return whole
-
-
 def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     """Returns the page with the outputs of its executed twin, cell by cell where their sources agree.
 
@@ -122,7 +102,7 @@ def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     for cell in code_cells(page):
         if waiting.get(code(cell.source)):
             twin = waiting[code(cell.source)].pop()
-            cell.outputs, cell.execution_count = with_whole_streams(twin.outputs), twin.execution_count
+            cell.outputs, cell.execution_count = list(twin.outputs), twin.execution_count
         else:
             changed.append(cell)
     if changed:

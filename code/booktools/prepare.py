@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,15 @@ from booktools.notebook import KEY
 from booktools.page import pages_with_cells, source
 from dlperf.environment import machine
 
-BESIDE = "BOOKTOOLS_BESIDE"
-"""The environment variable that lets chapters be executed beside one another: cells are tested, nothing is measured."""
-
 
 def prepare(book: Book, page: str, here: dict[str, Any] | None = None) -> tuple[Path, bool]:
     """Writes a page as a notebook to execute, unless an execution of it is at hand; returns its path and whether.
 
     The first language's cells are the page's cells: all languages share them. ``here`` is this machine,
-    for a caller that asks about many pages. A notebook says whether it was executed beside others, and one that
-    was is none for whoever wants them alone (`BESIDE`).
+    for a caller that asks about many pages.
     """
     current = source(book, page)
-    mark = {
-        "fingerprint": fingerprint(book, current),
-        "machine": here or machine(),
-        "beside": bool(os.environ.get(BESIDE)),
-    }
+    mark = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
     path = book.notebooks / f"{page}.ipynb"
     if path.is_file() and _is_execution(book, path, mark):
         return path, True

@@ -11,7 +11,6 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from booktools import privacy
 from booktools.book import Book, BookError
 from booktools.check import check
 from booktools.execute import execute
@@ -24,16 +23,10 @@ from booktools.records import HERE, SHOWN, borrow, page_of, recorded_machines
 
 
 def without_warnings(path: Path) -> NotebookNode:
-    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine.
-
-    Where its other outputs name this machine, its user or their folders, something else stands there.
-    """
+    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine."""
     notebook = nbformat.read(path, as_version=4)
-    words = "\n".join(cell.source for cell in notebook.cells)
-    known = {name: word for name, word in privacy.names().items() if name not in words}
     for cell in code_cells(notebook):
-        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-        cell.outputs = privacy.without_names(outputs, known)
+        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     return notebook
 
 

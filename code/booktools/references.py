@@ -25,11 +25,7 @@ _LABELS = (
     re.compile(r"^\s*:(?:label|name):[ \t]*(\S+)", re.M),
     re.compile(r"^\s*\$\$[ \t]*\(([^()\s]+)\)", re.M),
 )
-_KEYED = ("{glue}", "{glue:figure}", "{glue:math}", "{samples}", "{machines}", "{claim}", "{predict}")
-_RECORDS = frozenset(
-    {"machines", "samples", "here", "recorded", "predict", "glue", "glue:text", "glue:figure", "glue:math"}
-)
-"""What refers to a record."""
+_KEYED = ("{glue}", "{glue:figure}", "{glue:math}", "{samples}", "{machines}", "{claim}")
 DERIVED = re.compile(r"\.(?:iqr|percent)$")
 
 
@@ -113,7 +109,7 @@ class Known:
             return "" if own else f"there is no claim {target!r} in chapters/claims/{page}.py"
         if kind == "link":
             return self._lacks_link(language, page, target)
-        if kind in _RECORDS:
+        if kind in ("glue", "glue:text", "glue:figure", "glue:math", "machines", "samples", "here", "recorded"):
             return self._lacks_key(page, kind, target)
         return ""
 

@@ -18,8 +18,6 @@ from sphinx.util import logging
 
 from booktools.catalogue import Catalogue
 from booktools.edition import current
-from booktools.figures import data_table
-from booktools.panels import panels, stacked
 from dlperf.palette import COLORS, INK
 
 logger = logging.getLogger(__name__)
@@ -43,15 +41,13 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
-    views = panels(svg)
     width = re.search(r'width="([\d.]+)pt"', svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
     sizes = re.findall(r'<text[^>]*style="[^"]*?font(?:-size)?: ([\d.]+)px', svg)
-    smallest = min(map(float, sizes), default=12.0)
-    scale = max(4 / 3, 12.1 / smallest)  # px to a pt; a phone shows nine tenths of it
+    scale = max(4 / 3, 12.1 / min(map(float, sizes), default=12))  # px to a pt; a phone shows three quarters of it
     style = f"--dl-width:{float(width[1]) * scale:.0f}px;max-width:var(--dl-width)" if width else ""
-    svg = svg.replace("<svg", f'<svg class="dl-whole" role="img" style="{style}"', 1)
+    svg = svg.replace("<svg", f'<svg role="img" style="{style}"', 1)
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:6] + "-"
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\1{prefix}", svg)
@@ -60,8 +56,7 @@ def themed_svg(svg: str, labels: Catalogue) -> str:
     for number, colour in enumerate(COLORS, 1):
         svg = re.sub(rf": {colour}\b", f": var(--dl-series-{number}, {colour})", svg, flags=re.I)
     said = lambda match: html.escape(labels.translate(html.unescape(match[0])), quote=False)
-    svg = re.sub(r"<text\b.*?</text>", lambda m: re.sub(r"(?<=>)[^<>]+(?=<)", said, m[0]), svg, flags=re.S)
-    return svg + stacked(svg, f"{prefix}figure_1", views, smallest)
+    return re.sub(r"<text\b.*?</text>", lambda m: re.sub(r"(?<=>)[^<>]+(?=<)", said, m[0]), svg, flags=re.S)
 
 
 def translate_markup(markup: str, labels: Catalogue) -> str:
@@ -83,22 +78,13 @@ def _is_kept(tag: Tag) -> bool:
     return tag.name in ("code", "script", "style") or tag.get("translate") == "no"
 
 
-def figure(svg: str, labels: Catalogue) -> str:
-    """Returns a drawing for a page, and after it what it shows as a table, where that can be told."""
-    return f'<div class="dl-figure">{themed_svg(svg, labels)}</div>{data_table(svg, labels.translate)}'
-
-
-def boxed(markup: str, labels: Catalogue) -> str:
-    """Returns a table for a page, in a box that scrolls where the window is narrow."""
-    return f'<div class="dl-table-box">{translate_markup(markup, labels)}</div>'
-
-
 def translated(
-    renderer: NbElementRenderer, data: MimeData, translate: Callable[[str, Catalogue], str]
+    renderer: NbElementRenderer, data: MimeData, translate: Callable[[str, Catalogue], str], box: str
 ) -> list[nodes.Element]:
-    """Returns an output's markup in the page's language; reports what has no entry."""
+    """Returns an output's markup in the page's language, in a ``div`` of class ``box``; reports what has no entry."""
     env = renderer.renderer.sphinx_env
-    shown = translate(data.string, current().catalogue)
+    labels = current().catalogue
+    shown = f'<div class="{box}">{translate(data.string, labels)}</div>'
     report_missing((env.docname, data.line))
     return [nodes.raw("", shown, format="html")]
 
@@ -110,7 +96,7 @@ class Svg:
 
     @staticmethod
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
-        return translated(renderer, data, figure) if data.mime_type == "image/svg+xml" else None
+        return translated(renderer, data, themed_svg, "dl-figure") if data.mime_type == "image/svg+xml" else None
 
 
 class Html:
@@ -120,7 +106,7 @@ class Html:
 
     @staticmethod
     def handle_mime(renderer: NbElementRenderer, data: MimeData, inline: bool) -> list[nodes.Element] | None:
-        return translated(renderer, data, boxed) if data.mime_type == "text/html" else None
+        return translated(renderer, data, translate_markup, "dl-table-box") if data.mime_type == "text/html" else None
 
 
 class TranslateCode(SphinxTransform):
@@ -170,15 +156,10 @@ class MarkEnglish(SphinxTransform):
                     shown["classes"].append("language-en")
         for definition in self.document.findall(nodes.definition):
             text = definition.next_node(nodes.Text)
-            if text is not None and (head := self.head(text)):
-                english = nodes.inline("", head, classes=["language-en"])
-                text.parent.replace(text, [english, nodes.Text(text[len(head) :])])
-
-    @classmethod
-    def head(cls, text: str) -> str:
-        """Returns the English with which a definition begins; empty where it begins otherwise."""
-        found = cls.phrase.match(text)
-        return found[0] if found and text.startswith(("。", "，"), found.end()) else ""
+            head = self.phrase.match(text) if text is not None else None
+            if text is not None and head is not None and text.startswith(("。", "，"), head.end()):
+                english = nodes.inline("", head[0], classes=["language-en"])
+                text.parent.replace(text, [english, nodes.Text(text[head.end() :])])
 
 
 def setup(app: Sphinx) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from booktools.book import Book, BookError
 
 FIXED = 12 * 2**20
-"""Bytes of a build that no page adds to: styles, scripts, a font, indices."""
+"""Bytes of a build that no page adds to: MathJax, styles, indices."""
 PER_BYTE = 8
 """Bytes that one language needs for each byte of the notebooks that it shows: what Sphinx remembers, and the pages."""
 FULL = 28

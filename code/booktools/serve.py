@@ -30,8 +30,6 @@ def serve(book: Book, port: int) -> None:
         "code/booktools/theme/**/*",
         "_config.yml",
         "_toc.yml",
-        "CITATION.cff",
-        "CHANGELOG*.md",
         "records/**/*",
     ):
         server.watch(str(book.root / pattern), build, delay=1)

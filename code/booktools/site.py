@@ -19,7 +19,6 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from booktools import provenance
 from booktools.book import Book, BookError, Language
 from booktools.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
 from booktools.kept import tools
@@ -70,8 +69,7 @@ def _sphinx(book: Book, language: Language, name: str, fresh: bool, quiet: bool)
     from jupyter_book.config import get_final_config
 
     toc = str(book.root / "_toc.yml")
-    overrides = {"language": language.sphinx, "external_toc_path": toc, "latex_individualpages": False,
-                 "html_math_renderer": "mathml"}  # fmt: skip
+    overrides = {"language": language.sphinx, "external_toc_path": toc, "latex_individualpages": False}
     config, _ = get_final_config(
         user_yaml=book.root / "_config.yml", cli_config=overrides, sourcedir=book.root, use_external_toc=True
     )
@@ -92,10 +90,8 @@ def _sphinx(book: Book, language: Language, name: str, fresh: bool, quiet: bool)
 
 
 def _begin(app: Sphinx, config: Config) -> None:
-    config.bibtex_tooltips = False  # a card shows it
     config.bibtex_bibfiles = [str(current().book.chapters / "references.bib")]
     config.booktools_version = tools()
-    config.booktools_provenance = provenance.mark(current().book)
 
 
 def _prepare(app: Sphinx, env: BuildEnvironment, *names: object) -> None:
@@ -175,7 +171,6 @@ def setup(app: Sphinx) -> None:
     """Registers what reads pages."""
     app.add_config_value("booktools_languages", [], "env")
     app.add_config_value("booktools_version", "", "env")
-    app.add_config_value("booktools_provenance", "", "html")
     app.add_transform(MarkStale)
     app.connect("config-inited", _begin, priority=1)
     app.connect("env-before-read-docs", _prepare)

@@ -28,12 +28,11 @@ class Words:
     title: str
 
 
-def words(m: Measurement, say: Say, form: str = "", percent: bool = False, spread_from: float = SAID_SPREAD) -> Words:
+def words(m: Measurement, say: Say, form: str = "", percent: bool = False) -> Words:
     """Returns a measurement in words: ``1.06 ms``, ``46 ± 4 µs``, ``4.4 or 14.9 ms``, or the range of a few samples.
 
-    The number after ± is half the interquartile range; it stands there from ``spread_from`` of the median on. ``form``
-    is a format for each number, ``percent`` asks for the percentage of a pure number; ``say`` gives the book's own
-    words in the page's language.
+    The number after ± is half the interquartile range. ``form`` is a format for each number, ``percent`` asks
+    for the percentage of a pure number; ``say`` gives the book's own words in the page's language.
     """
     title = " · ".join(
         [
@@ -42,7 +41,7 @@ def words(m: Measurement, say: Say, form: str = "", percent: bool = False, sprea
             say(_counted(m)),
         ]
     )
-    return Words(_value(m, say, form, percent, spread_from), say(mark) if (mark := doubt(m)) else "", title)
+    return Words(_value(m, say, form, percent), say(mark) if (mark := doubt(m)) else "", title)
 
 
 def ratio_words(ratio: Ratio, shown: str, say: Say) -> Words:
@@ -72,7 +71,7 @@ def _refusal(side: Measurement) -> str:
     return f"no ratio: {'too few samples' if found.startswith('only') else found}" if found else ""
 
 
-def _value(m: Measurement, say: Say, form: str, percent: bool, spread_from: float) -> str:
+def _value(m: Measurement, say: Say, form: str, percent: bool) -> str:
     modes = m.modes()
     if len(m.samples) < FEW:
         shown = _together([min(m.samples), max(m.samples)], m, form, percent)
@@ -80,7 +79,7 @@ def _value(m: Measurement, say: Say, form: str, percent: bool, spread_from: floa
     if len(modes) > 1:
         low, high = _together([mode.median for mode in modes], modes[0], form, percent)
         return f"{low}{_joined('or', say)}{high}{_unit(modes[0], percent, say)}"
-    if m.iqr > spread_from * abs(m.median):
+    if m.iqr > SAID_SPREAD * abs(m.median):
         half = m.iqr / 2 / _scale(m, percent)
         decimals = max(0, -math.floor(math.log10(half)))
         median = _together([m.median], m, form or f".{decimals}f", percent)[0]

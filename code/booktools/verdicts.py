@@ -1,6 +1,9 @@
-"""{claim}: a sentence of the book, and on which machines it held."""
+"""{claim}, {claims}: sentences of the book, and on which machines they held."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -8,14 +11,14 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
 
 from booktools import claims
 from booktools.alternatives import inside, is_text
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
-from booktools.display import Recording, sign
+from booktools.display import Cell, Recording, sign, table
 from booktools.edition import current
 from booktools.render import report_missing
-from booktools.rivals import objections
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "○", NOT_RUN: "–"}
@@ -58,30 +61,15 @@ class ClaimDirective(SphinxDirective, Recording):
                 logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
 
     def verdicts(self, claim: Claim) -> nodes.Element:
-        """Returns the list of verdicts: a line for this edition's machine and for each other that says something of
-        the claim, and one for all whose records say nothing of it.
-        """
+        """Returns the list of verdicts, one line per machine."""
         lines = nodes.bullet_list(classes=["dl-verdicts"])
-        silent: list[nodes.Node] = []
         for machine in self.machines:
             verdict = claims.judge(claim, machine)
-            if machine is not self.machines[0] and verdict.outcome in (STALE, NOT_RUN):
-                silent += [nodes.Text(", " if silent else sign(":")), *self.machine_name(machine)]
-                continue
-            words = verdict_words(self, verdict)
-            if verdict.outcome == HELD and objections(claim, machine):
-                words.append(nodes.Text(sign(":") + self.say("within the spread")))
-            words += [nodes.Text(" · "), *self.machine_name(machine)]
+            words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
             before, _, after = sign("(@)").partition("@")
             inside = [nodes.Text(before), *self.machine_words(machine), nodes.Text(after)]
             words.append(nodes.inline("", "", *inside, classes=["dl-muted"]))
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
-        if silent:
-            words = [
-                nodes.inline("", MARKS[NOT_RUN] + " ", classes=["dl-mark"]),
-                nodes.Text(self.say("stale or not run")),
-            ]
-            lines += nodes.list_item("", nodes.paragraph("", "", *words, *silent), classes=[css(NOT_RUN)])
         return lines
 
 
@@ -101,14 +89,84 @@ def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
     return words
 
 
+class ClaimList(nodes.General, nodes.Element):
+    """Stands for the table of all claims until every page has been read."""
+
+
+class ClaimsDirective(SphinxDirective):
+    """``{claims}``: every claim of the book with its verdict on every machine."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.booktools_lists.add(self.env.docname)  # type: ignore[attr-defined]
+        return [ClaimList()]
+
+
+class ClaimTable(Recording):
+    """Fills in the table of claims."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self.app = app
+
+    @property
+    def config(self) -> Any:
+        return self.app.config
+
+    @property
+    def env(self) -> BuildEnvironment:
+        return self.app.env
+
+    def verdicts(self) -> Iterator[tuple[str, str, str, str, list[Verdict]]]:
+        """Yields each claim in the order of the pages: page, id, anchor, sentence, and its verdict on every machine."""
+        known = current().outcomes
+        for page in current().book.pages:
+            for identity, (anchor, sentence) in self.env.booktools_claims.get(page, {}).items():  # type: ignore[attr-defined]
+                yield page, identity, anchor, sentence, [claims.judge(known[identity], each) for each in self.machines]
+
+    def mark(self) -> str:
+        """Returns what the table says, to tell whether it must be written anew."""
+        said = [
+            (rest, [(v.machine.name, v.outcome, v.lacking) for v in verdicts]) for *rest, verdicts in self.verdicts()
+        ]
+        words = [self.say(word) for word in ("claim", "this build", "cells", ":", *MARKS)]
+        return repr((said, words))
+
+    def build(self, docname: str) -> nodes.Element:
+        """Returns the table as the page ``docname`` shows it."""
+        rows: list[list[Cell]] = []
+        for page, _, anchor, sentence, verdicts in self.verdicts():
+            link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))
+            cells = [nodes.inline("", "", *verdict_words(self, v), classes=[css(v.outcome)]) for v in verdicts]
+            rows.append([[link], *([cell] for cell in cells)])
+        heads: list[Cell] = [self.say("claim"), *(self.machine_name(machine) for machine in self.machines)]
+        return table(heads, rows, "dl-claims")
+
+
 def _prepare(app: Sphinx, env: BuildEnvironment, docname: str = "") -> None:
-    if not hasattr(env, "booktools_claims"):
-        env.booktools_claims = {}  # type: ignore[attr-defined]
+    for name, empty in (("booktools_claims", {}), ("booktools_lists", set()), ("booktools_listed", "")):
+        if not hasattr(env, name):
+            setattr(env, name, empty)
     env.booktools_claims.pop(docname, None)  # type: ignore[attr-defined]
+    env.booktools_lists.discard(docname)  # type: ignore[attr-defined]
+
+
+def _updated(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Returns the pages that list all claims if what they list has changed, on whichever page."""
+    before, env.booktools_listed = env.booktools_listed, ClaimTable(app).mark()  # type: ignore[attr-defined]
+    return sorted(env.booktools_lists) if before != env.booktools_listed else []  # type: ignore[attr-defined]
+
+
+def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for node in list(doctree.findall(ClaimList)):
+        node.replace_self(ClaimTable(app).build(docname))
+        report_missing(docname)
 
 
 def setup(app: Sphinx) -> None:
-    """Registers the directive."""
+    """Registers the directives, and the table that waits until every page has been read."""
+    app.add_node(ClaimList)
     app.add_directive("claim", ClaimDirective)
+    app.add_directive("claims", ClaimsDirective)
     app.connect("env-before-read-docs", lambda app, env, names: _prepare(app, env))
     app.connect("env-purge-doc", _prepare)
+    app.connect("env-updated", _updated)
+    app.connect("doctree-resolved", _fill)

@@ -23,7 +23,6 @@ def labels(tmp_path: Path) -> Catalogue:
         "Second paragraph that runs over two lines.": "第二段，原文占两行。",
         "why": "原因",
         "sum: # sec": "求和：#秒",
-        "with a lock # # ms": "用锁：# # ms",
     }
     body = "".join(f'msgid "{key}"\nmsgstr "{value}"\n\n' for key, value in entries.items())
     path.write_text('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n' + body, encoding="utf-8")
@@ -46,14 +45,6 @@ def test_words_do_not(text: str) -> None:
 def test_numbers_stand_where_the_translation_puts_them(labels: Catalogue) -> None:
     assert labels.translate("8 threads") == "8个线程"
     assert labels.translate(" 3 of 1,000 samples ") == " 3个（共1,000个样本） "
-
-
-def test_an_entry_holds_in_whatever_unit_a_machine_needs(labels: Catalogue) -> None:
-    assert labels.translate("with a lock 2 53.1 ms") == "用锁：2 53.1 ms"
-    assert labels.translate("with a lock 2 720 µs") == "用锁：2 720 µs"
-    assert labels.translate("with a lock 2 1.2 GB") == "用锁：2 1.2 GB"
-    assert not labels.missing
-    assert labels.translate("with a lock 2 sheep") == "with a lock 2 sheep"
 
 
 def test_what_is_missing_is_noted_once_as_a_template(labels: Catalogue) -> None:

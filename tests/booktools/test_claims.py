@@ -153,8 +153,7 @@ def test_there_is_a_record_for_every_chapter() -> None:
     from booktools.page import pages_with_cells
 
     pages = set(pages_with_cells(BOOK))
-    current = {page for recorded in MACHINES for page, done in recorded.executions.items() if not done.stale}
-    assert current == pages  # whichever machine it was: they may have recorded different pages
+    assert any(set(recorded.executions) == pages for recorded in MACHINES)
     for recorded in MACHINES:  # one out of reach need not know a page that came later
         assert set(recorded.executions) <= pages, recorded.name
 

@@ -130,20 +130,6 @@ def test_outputs_go_to_the_cells_they_came_from(tiny: Book) -> None:
     assert joined[1].outputs == last.outputs
 
 
-def test_a_line_that_the_kernel_sent_in_two_pieces_is_one(tiny: Book) -> None:
-    page, twin = (read_page(tiny.page("en", "tiny")) for _ in range(2))
-    pieces = [nbformat.v4.new_output("stream", text=text) for text in ("tree, 4 hosts", " 43 ms\n", "ring ")]
-    warned = nbformat.v4.new_output("stream", name="stderr", text="slow\n")
-    first = notebook.code_cells(twin)[0]
-    first.outputs = [pieces[0], warned, *pieces[1:]]
-    joined = notebook.code_cells(join(page, twin))[0].outputs
-    assert [(output.name, output.text) for output in joined] == [
-        ("stdout", "tree, 4 hosts 43 ms\nring "),
-        ("stderr", "slow\n"),
-    ]
-    assert pieces[0].text == "tree, 4 hosts"
-
-
 def test_what_a_cell_recorded_that_has_changed_since_stays_readable(tiny: Book) -> None:
     page, twin = (read_page(tiny.page("en", "tiny")) for _ in range(2))
     first, last = notebook.code_cells(twin)

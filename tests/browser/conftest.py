@@ -16,35 +16,16 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from booktools.book import Language
-from tests.covering import Value, covering
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-ANSWERED = "() => { for (const each of document.querySelectorAll('button.dl-show')) each.click(); }"
-"""A script that shows all that waits for a guess."""
+ROOT = Path(__file__).resolve().parents[2]
 SUB_PATH = "/some/sub/path/"
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of each test's combinations of language, width, theme and address leaves those that show every value."""
-    if config.getoption("thorough"):
-        return
-    tests: dict[tuple[Path, str], list[tuple[pytest.Item, list[Value]]]] = {}
-    mine = [item for item in items if isinstance(item, pytest.Function) and HERE in item.path.parents]
-    for item in (item for item in mine if not item.get_closest_marker("thorough")):
-        given = item.callspec.params if hasattr(item, "callspec") else {}
-        tests.setdefault((item.path, item.originalname), []).append((item, [(k, repr(v)) for k, v in given.items()]))
-    few = {item for cases in tests.values() for item in (covering(cases) if len(cases) > 1 else [cases[0][0]])}
-    left_out = [item for item in items if HERE in item.path.parents and item not in few]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
 
 
 def site_folder() -> Path:
@@ -79,26 +60,6 @@ def counterpart(page: str, language: Language) -> str:
     first, here = languages()[0], language_of(page)
     name = page if here == first else page.removeprefix(here.code + "/")
     return name if language == first else f"{language.code}/{name}"
-
-
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-FIRST, *OTHERS = languages()
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A reader who comes for the first time, and whose browser prefers the first language."""
-    fresh = browser.new_context(viewport=WIDE, locale=FIRST.html)  # type: ignore[arg-type]
-    yield fresh
-    fresh.close()
-
-
-@pytest.fixture
-def scriptless(browser: Browser) -> Iterator[Page]:
-    """A page in whose browser no script runs."""
-    context = browser.new_context(viewport=WIDE, java_script_enabled=False)  # type: ignore[arg-type]
-    yield context.new_page()
-    context.close()
 
 
 @pytest.fixture(scope="session")

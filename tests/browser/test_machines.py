@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from booktools.book import Book
 from tests.browser.test_site import NAMES, WALKER
 from tests.conftest import ROOT, build
-from tests.machines import add_machines, copy_book, current
+from tests.machines import add_machines, copy_book, current_record
 
 SHOWN = ("quux", "frobnicator")
 PAGES = [page for page in Book(ROOT).pages if page not in ("glossary", "references")]
@@ -20,7 +20,7 @@ PAGES = [page for page in Book(ROOT).pages if page not in ("glossary", "referenc
 def edition(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a made-up machine with GPUs, beside all others; its executions are those of a real record."""
     book = copy_book(ROOT, tmp_path_factory.mktemp("made-up"))
-    add_machines(book, current(Book(ROOT)), SHOWN)
+    add_machines(book, current_record(Book(ROOT)), SHOWN)
     done = build(book, "-q", MACHINE="frobnicator")
     assert done.returncode == 0, done.stdout
     return book.build / "html"

@@ -18,7 +18,7 @@
     const parent = walk.currentNode.parentElement;
     if (!foreign(parent)) note(parent.tagName.toLowerCase(), walk.currentNode.data);
   }
-  const labels = ["aria-label", "title", "placeholder", "alt", "data-bs-title", "data-tooltip", "data-copy", "data-copied", "data-go", "data-enlarge", "data-close", "data-none", "data-some",
+  const labels = ["aria-label", "title", "placeholder", "alt", "data-bs-title", "data-tooltip", "data-copy", "data-copied", "data-none", "data-some",
     "data-auto", "data-light", "data-dark"];
   for (const name of labels) {
     for (const element of document.querySelectorAll(`[${name}]`)) {

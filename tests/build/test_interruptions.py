@@ -199,14 +199,14 @@ def test_no_room_is_seen_through_other_errors() -> None:
 
 
 def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
-    """No page has cells, so nothing is executed; styles and scripts of two languages are larger than what there is."""
+    """No page has cells, so nothing is executed; MathJax alone is larger than what there is."""
     empty(tiny)
     script = (
         "import sys; from booktools import room; room.FIXED = room.PER_BYTE = 0\n"
         "from booktools.book import Book; from booktools.build import build; sys.exit(build(Book.find(), quiet=True))"
     )
     (tiny.root / "build_here.py").write_text(script)
-    shell = f"mkdir -p _build && mount -t tmpfs -o size=600k none _build && {sys.executable} build_here.py"
+    shell = f"mkdir -p _build && mount -t tmpfs -o size=2m none _build && {sys.executable} build_here.py"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", shell],
         cwd=tiny.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "MACHINE": ""},
@@ -214,5 +214,4 @@ def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
     assert done.returncode == 1, done.stdout
     assert re.search(r"_build: only \d+ MiB are free, a build needs about \d+ MiB more", done.stdout), done.stdout
     assert "Traceback" not in done.stdout
-    assert done.stdout.count("make room there") == 1, done.stdout
-    assert len(done.stdout.strip().splitlines()) < 40, done.stdout  # Sphinx has a line for each file of a tiny book
+    assert len(done.stdout.strip().splitlines()) < 5, done.stdout

@@ -343,8 +343,7 @@ OWNERS = importlib.metadata.packages_distributions()
 class Refuse(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         owners = {{re.sub(r"[-_.]+", "-", owner.lower()) for owner in OWNERS.get(name.partition(".")[0], [])}}
-        looked_for = sys._getframe(2).f_globals.get("__name__") == "importlib.util"  # and not imported
-        if owners and not owners & ALLOWED and not looked_for:
+        if owners and not owners & ALLOWED:
             raise ModuleNotFoundError(f"{{name}} of {{sorted(owners)}} is not in the kit", name=name)
 sys.meta_path.insert(0, Refuse())
 for name in {MODULES!r}:

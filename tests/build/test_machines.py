@@ -7,7 +7,6 @@ from bs4 import BeautifulSoup, Tag
 
 from booktools.book import Book
 from booktools.execute import execute_all
-from booktools.page import pages_with_cells
 from booktools.prepare import waiting
 from tests.conftest import build, copy_tiny_book
 from tests.machines import MADE_UP, WORDS, add_machines
@@ -20,7 +19,7 @@ def edition(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """The tiny book as a made-up machine with GPUs shows it, beside all others."""
     book = copy_tiny_book(tmp_path_factory.mktemp("made-up") / "book")
     execute_all(book, waiting(book))
-    add_machines(book, {page: book.notebooks / f"{page}.ipynb" for page in pages_with_cells(book)})
+    add_machines(book, book.notebooks)
     done = build(book, MACHINE="frobnicator")
     assert done.returncode == 0, done.stdout
     return book

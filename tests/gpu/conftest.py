@@ -33,10 +33,8 @@ def cells(page: str) -> int:
     return BOOK.page("en", page).read_text(encoding="utf-8").count("{code-cell}")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skips all of it where there is nothing to simulate, or nothing to do it with; says which. Leaves out what only
-    a thorough run rehearses.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips all of it where there is nothing to simulate, or nothing to do it with; says which."""
     why = ""
     if sys.platform != "linux":
         why = "the simulated GPU is built for Linux"
@@ -47,16 +45,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if why and Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.skip(reason=why))
-    if not config.getoption("thorough"):
-        left_out = [item for item in items if _is_thorough(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-
-
-def _is_thorough(item: pytest.Item) -> bool:
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    mine = Path(__file__).parent in item.path.parents and "devices" in given
-    return mine and given["devices"] != 1
 
 
 @pytest.fixture(scope="session")
@@ -78,13 +66,12 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def run(library: Path) -> Iterator[Run]:
-    """Runs a program in a process with four simulated GPUs, and returns the traceback that it ended with, or ''."""
+    """Runs a program in a process with two simulated GPUs, and returns the traceback that it ended with, or ''."""
     given = {
         **os.environ,
         "SIMULATED_CUDA_LIBRARY": str(library),
-        "SIMULATED_CUDA_DEVICES": "4",
-        "SIMULATED_CUDA_NCCL": "1",
-        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"), str(ROOT))),
+        "SIMULATED_CUDA_DEVICES": "2",
+        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"))),
     }
     with Forks(given) as forks:
         yield forks.run
@@ -128,7 +115,7 @@ def rehearsals(
     wanted = set()
     for item in request.session.items:
         given = getattr(getattr(item, "callspec", None), "params", {})
-        if given.get("devices") in DEVICES and "rehearsals" in getattr(item, "fixturenames", ()):
+        if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
             wanted |= {(page, given["devices"]) for page in ([given["page"]] if "page" in given else PAGES)}
     for page, devices in sorted(wanted, key=lambda each: (each[1], -cells(each[0]))):
         found.begin(page, devices)

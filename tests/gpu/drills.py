@@ -14,13 +14,6 @@ def taken(fn):
     return time.perf_counter() - start
 """
 
-JOIN = """
-import os, tempfile
-from dlperf.multigpu import group
-group.join(0, 1, os.path.join(tempfile.mkdtemp(), "store"))
-"""
-"""A process group of one."""
-
 DRILLS = {
     "device.py": """
 from dlperf.device import synchronize
@@ -149,82 +142,6 @@ for how in overlap.Way:
     "hardware/accelerator.py": """
 from dlperf.hardware import accelerator
 accelerator.launch(torch.device("cuda"), 5)
-""",
-    "multigpu/training.py": JOIN
-    + """
-from dlperf.multigpu import training
-from dlperf.multigpu.datasets import Data
-images, labels = torch.zeros(8, 1, 28, 28), torch.zeros(8, dtype=torch.long)
-data = Data(images, labels, images, labels)
-slow = lambda tensor, group=None: busy(0.1)
-assert min(training.train(0, 1, data, epochs=1, all_reduce=slow).seconds) > 0.09
-""",
-    "multigpu/scaling.py": """
-from dlperf.multigpu import scaling
-once = lambda: scaling._clocked(torch.device("cuda"), busy, 1, None)
-assert once() > 0.015
-busy(0.2)
-assert once() < 0.1
-""",
-    "multigpu/reduce_costs.py": JOIN
-    + """
-from dlperf.multigpu import reduce_costs
-reduce_costs.ALL = {"ring": lambda tensor, group: busy()}
-reduce_costs.first = lambda ranks: None
-assert min(reduce_costs.clocked(0, 1, 1, [8], 2)["ring", 8]) > 0.015
-reduce_costs.exchange = lambda messages: busy()
-assert min(reduce_costs.there_and_back(0, 1, 3)) > 0.015
-""",
-    "multigpu/trials.py": JOIN
-    + """
-from dlperf.multigpu import trials
-class Here:
-    device, back, held = torch.device("cuda"), 0.0, ()
-taken_by = lambda run: (lambda seen: seen.end - seen.begin)(trials._clocked(Here(), run))
-assert taken_by(busy) > 0.015
-busy(0.2)
-assert taken_by(lambda: None) < 0.1
-trials.dist.send = trials.dist.recv = lambda *_: busy()
-assert trials.latency(0, 1, 3) > 0.015
-""",
-    "concise/ddp.py": JOIN
-    + """
-from dlperf.concise import ddp
-once = lambda: ddp.seconds(0, 1, "GPT", "alone", 1)
-once()
-step, ddp._step = ddp._step, lambda *_: busy()
-assert once() > 0.015
-ddp._step = lambda *_: None
-busy(0.2)
-assert once() < 0.1
-""",
-    "concise/observed.py": JOIN
-    + """
-from dlperf.concise import observed
-class Made:
-    def step(self):
-        busy()
-observed._kept["make", "task"] = Made()
-assert observed.timed(0, 1, "make", "task") > 0.015
-""",
-    "servers/step.py": JOIN
-    + """
-from contextlib import nullcontext
-import msgspec
-from dlperf.kvstore import local
-from dlperf.servers import step
-class Tiny:
-    model = torch.nn.Linear(2, 2).cuda()
-def slow(*_):
-    for w in Tiny.model.parameters():
-        w.data.add_(1)
-    busy()
-step.scaling._share = lambda *_: Tiny()
-step.connect = lambda *_: nullcontext()
-step.create = lambda *_: []
-step.train_step = step.reduced_step = slow
-found = step.both(0, 1, msgspec.json.encode(local.config(1, 1)), None, 2)
-assert min(found["servers"] + found["all-reduce"]) > 0.015
 """,
 }
 """Programs by the module that they need, after `START`."""

@@ -30,9 +30,8 @@ def test_a_cell_needs_those_that_bind_or_change_what_it_reads(cells: list[str], 
     assert needed(cells, used) == kept
 
 
-@pytest.mark.parametrize("devices", ["both"])
 @pytest.mark.parametrize("page", PAGES)
-def test_what_is_left_out_reaches_no_line_for_a_gpu(rehearsals: Rehearsals, page: str, devices: str) -> None:
+def test_what_is_left_out_reaches_no_line_for_a_gpu(rehearsals: Rehearsals, page: str) -> None:
     one, two = (rehearsals(page, devices) for devices in (1, 2))
     print(f"{page}: left out with two GPUs: {sorted(one.seconds.keys() - two.seconds.keys())}")
     assert one.using <= two.seconds.keys()

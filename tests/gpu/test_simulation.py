@@ -28,23 +28,6 @@ assert x.T[1].tolist() == [1, 4] and x[x > 2].tolist() == [3, 4, 5] and str(x.de
 """)
 
 
-def test_products_of_bfloat16_are_computed_in_float32_and_rounded_once(run: Run) -> None:
-    assert not run("""
-import torch
-from torch.nn.functional import conv2d
-def results(device, middle):
-    torch.manual_seed(0)
-    a, b = (torch.rand(300, 300).bfloat16().to(device).requires_grad_() for _ in range(2))
-    x, w = (torch.rand(n, 8, 3 * n, 3 * n).bfloat16().to(device).requires_grad_() for n in (4, 1))
-    both = middle(a) @ middle(b), conv2d(middle(x), middle(w))
-    for y in both: y.bfloat16().sum().backward()
-    return [y.bfloat16().cpu() for y in (*both, a.grad, b.grad, x.grad, w.grad)]
-for one, other in zip(results("cuda", lambda t: t), results("cpu", lambda t: t.float())):
-    assert one.dtype == torch.bfloat16
-    torch.testing.assert_close(one, other, rtol=2**-7, atol=0)  # one step between numbers of this type, at most
-""")
-
-
 @pytest.mark.parametrize(
     ("second", "kind"),
     [

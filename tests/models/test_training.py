@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dlperf.models import gpt, text
+from dlperf.models import gpt, resnet, text
 from dlperf.models.training import training_step
 
 DTYPES = [torch.float32, torch.bfloat16]
@@ -48,3 +48,17 @@ def test_the_gpt_learns_more_than_which_character_follows_which(dtype: torch.dty
     for _ in range(60):
         loss = training_step(model, optimizer, pieces, following, dtype)
     assert loss < bigram_entropy(torch.cat([pieces, following[:, -1:]], 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_resnet_learns_a_batch_by_heart(dtype: torch.dtype) -> None:
+    """Noise has no classes to be learned but by heart: below the loss of guessing at random is only who trains."""
+    torch.manual_seed(0)
+    images, classes = resnet.batch(4)
+    images = images[..., ::2, ::2]  # a processor without units for bfloat16 takes a thousand times as long
+    model = resnet.ResNet18()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    for _ in range(6):
+        loss = training_step(model, optimizer, images, classes, dtype)
+    assert loss < 0.3 * math.log(10)
+    assert all(p.dtype == torch.float32 for p in model.parameters())

@@ -1,13 +1,15 @@
-"""The process from which those of a network are forked: ``python -m dlperf.network template …``."""
+"""What the processes of a network run: ``python -m dlperf.network switch`` and ``… host``."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from dlperf.network import template
-from dlperf.network.switch import begin
+from dlperf.network.switch import Plan, host, switch
 
 if __name__ == "__main__":
-    _, told = sys.argv[1:]
-    template.serve(begin, *json.loads(told))
+    role, told = sys.argv[1:]
+    if role == "switch":
+        switch(Plan(**json.loads(told)))
+    else:
+        host(*json.loads(told))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +24,6 @@ ROOT = GPU.parents[1]
 LIMIT = 300
 """Seconds for one cell."""
 
-PARSING = threading.Lock()
-"""Python 3.11 may lose count of its depth where two threads parse at a time."""
-
 
 @dataclass(frozen=True)
 class Rehearsal:
@@ -47,7 +43,7 @@ class Rehearsal:
 
 def copy_of_the_book(folder: Path) -> Book:
     """Returns a book in ``folder`` with this one's pages, code and configuration, and nothing that was executed."""
-    for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff", "CHANGELOG.md", "CHANGELOG.zh.md"):
+    for name in ("_config.yml", "_toc.yml", "requirements.txt"):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder)
     for name in ("chapters", "code"):
@@ -97,11 +93,10 @@ def rehearse(
     With ``only`` it leaves out the code cells that these, by their numbers, do not need. It stops at the first cell
     that raises, unless it is to ``keep_going``.
     """
-    with PARSING:
-        path, _ = prepare(book, page)
-        notebook = nbformat.read(path, as_version=4)
-        cells = code_cells(notebook)
-        chosen = sorted(range(len(cells)) if only is None else needed([cell.source for cell in cells], only))
+    path, _ = prepare(book, page)
+    notebook = nbformat.read(path, as_version=4)
+    cells = code_cells(notebook)
+    chosen = sorted(range(len(cells)) if only is None else needed([cell.source for cell in cells], only))
     left_out = [id(cell) for number, cell in enumerate(cells) if number not in chosen]
     notebook.cells = [cell for cell in notebook.cells if id(cell) not in left_out]
     begun: list[float] = []

@@ -11,8 +11,8 @@ import traceback
 from contextlib import AbstractContextManager
 from typing import Any
 
-LIMIT = 300
-"""Seconds for one program, which takes a tenth of that alone: pages are rehearsed beside it."""
+LIMIT = 60
+"""Seconds for one program."""
 
 
 class Forks(AbstractContextManager):

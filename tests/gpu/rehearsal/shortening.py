@@ -18,7 +18,7 @@ from typing import Any
 
 MOST: dict[str, float] = {
     **dict.fromkeys(("rounds", "runs", "tries", "turns", "pairs", "processes"), 2),
-    **dict.fromkeys(("samples", "epochs"), 2),
+    "samples": 2,
     "items": 5,
     "calls": 200,
     **dict.fromkeys(("number", "requests"), 20),
@@ -43,13 +43,8 @@ CONSTANTS: dict[str, float] = {"GIGABIT": 3 * 125e6}
 EXCEPTIONS: dict[str, str] = {
     **dict.fromkeys(("trips", "_trips"), "it is asked for more until it takes long enough"),
     **dict.fromkeys(("_reach", "iperf3_client"), "it tries until the other end is there"),
-    **dict.fromkeys(("draws", "perceptrons"), "the number is how many networks there are"),
-    **dict.fromkeys(("_seen", "barrier_first"), "a collective has to come about before it may be given up"),
-    "there_and_back": "of its repeats the first warms up: one would leave none",
-    "wait": "it is given up only when what it waits for does not come",
-    **dict.fromkeys(("Fetched", "Photos"), "the number is how many images a set of data has"),
 }
-"""Functions and classes that stay as they are, and why."""
+"""Functions that stay as they are, and why."""
 
 
 def at_most(value: Any, most: float) -> Any:
@@ -65,9 +60,6 @@ def _limited(variable: str, parameter: str) -> ast.expr:
 
 class Shorten(ast.NodeTransformer):
     """Rewrites a module or a cell by the rule; the names that it uses are `HELPERS`."""
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node if node.name in EXCEPTIONS else self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name in EXCEPTIONS or any("jit" in ast.unparse(each) for each in node.decorator_list):

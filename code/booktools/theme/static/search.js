@@ -1,21 +1,62 @@
-// What searching shows: results while one types, in a list under each search box, and the search page's own.
-// book.js loads this when a box is entered; without it the form leads to the search page.
+// The search page. Sphinx's index (searchindex.js) says which pages hold a word in any of its forms;
+// texts.js, written beside it, holds the text of every section: where exactly, and the words around.
+// Both are scripts, not fetched data, so that search works from a file as well.
 "use strict";
 
-const INSTANT = 8;
-const AROUND = 200; // characters of an excerpt
+const Search = { index: null, setIndex(index) { Search.index = index; } }; // searchindex.js calls setIndex
 
-const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\\/]/g, "\\$&");
+const HAN = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+/g;
 
-// Every needle as a pattern: Han anywhere, words from beginning to end, whatever joins their parts.
-function patternOf(needles) {
-  const one = (needle) => (isHan(needle) ? escaped(needle)
-    : `(?<![[\\p{L}\\p{N}]--\\p{Script=Han}])${[...needle].map(escaped).join("[\\-–._]?")}[\\p{L}--\\p{Script=Han}]*`);
-  return new RegExp([...new Set(needles)].sort((a, b) => b.length - a.length).map(one).join("|") || "(?!)", "giv");
+// A query falls into words, found by their stem through the index, and runs of Han characters, which
+// have no word boundaries and are looked for as they stand.
+function parse(query) {
+  const stemmer = new Stemmer();
+  const words = query.replace(HAN, " ").split(/[^\p{Letter}\p{Number}_]+/u).filter((word) => word && !stopwords.includes(word));
+  return { words: words.map((word) => ({ word, stem: stemmer.stemWord(word) })), runs: query.match(HAN) ?? [] };
+}
+
+// The names of the pages that hold a word: as it is, else as part of a longer one.
+function pagesWith({ word, stem }) {
+  const tables = [Search.index.terms, Search.index.titleterms];
+  let found = tables.flatMap((terms) => [stem, word].filter((key) => Object.hasOwn(terms, key)).map((key) => terms[key])).flat();
+  if (!found.length && word.length > 2) {
+    found = tables.flatMap((terms) => Object.keys(terms).filter((key) => key.includes(stem)).map((key) => terms[key])).flat();
+  }
+  return new Set(found.map((page) => Search.index.docnames[page]));
+}
+
+// How often `needle` stands in `text`.
+const count = (text, needle) => text.split(needle).length - 1;
+
+// The sections that match, best first: the whole phrase before its words, headings before text.
+function find(query) {
+  const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
+  const { words, runs } = parse(phrase);
+  if (!words.length && !runs.length) return [];
+  const withWords = words.map(pagesWith);
+  // A word as written need not begin with its stem (measuring, measur): look for what both share.
+  const needles = [...runs, ...words.map(({ word, stem }) => (word.startsWith(stem) ? stem : word.slice(0, Math.max(3, stem.length - 1))))];
+  const found = [];
+  for (const [page, sections] of Map.groupBy(window.DL_TEXTS, ([page]) => page)) {
+    const everything = sections.map(([, , title, text]) => title + "\n" + text).join("\n").toLowerCase();
+    if (!withWords.every((pages) => pages.has(page)) || !runs.every((run) => everything.includes(run))) continue;
+    const before = found.length;
+    for (const [, anchor, title, text] of sections) {
+      const [head, body] = [title.toLowerCase(), text.toLowerCase()];
+      const whole = count(head, phrase) * 20 + Math.min(count(body, phrase), 10) * 4;
+      if (!whole && !needles.every((needle) => head.includes(needle) || body.includes(needle))) continue;
+      const parts = needles.reduce((sum, needle) => sum + count(head, needle) * 5 + Math.min(count(body, needle), 5), 0);
+      found.push({ page, anchor, title, text, score: whole + parts / needles.length, needles: whole ? [phrase] : needles });
+    }
+    // What stands on the page, but in several sections: then the page itself is the answer.
+    if (found.length === before) found.push({ page, anchor: "", title: sections[0][2], text: sections[0][3], score: 0, needles });
+  }
+  return found.sort((a, b) => b.score - a.score).slice(0, 40);
 }
 
 // Puts text into an element, with every match marked.
-function mark(element, text, pattern) {
+function mark(element, text, needles) {
+  const pattern = new RegExp(needles.map((needle) => needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
   let last = 0;
   for (const match of text.matchAll(pattern)) {
     const marked = document.createElement("mark");
@@ -26,156 +67,42 @@ function mark(element, text, pattern) {
   element.append(text.slice(last));
 }
 
-// The place in a text from which an excerpt shows most of what was asked for.
-function bestStart(text, pattern) {
-  const hits = [...text.matchAll(pattern)].map((match) => ({ at: match.index, word: match[0].toLowerCase() }));
-  let best = { at: 0, worth: 0 };
-  for (const { at } of hits) {
-    const worth = new Set(hits.filter((hit) => hit.at >= at && hit.at < at + AROUND - 60).map((hit) => hit.word)).size;
-    if (worth > best.worth) best = { at, worth };
-  }
-  return best.at > 60 ? best.at - 60 : 0;
-}
-
-function excerpt({ text, names }, pattern) {
-  const start = bestStart(text, pattern);
+// A line of text around the first match.
+function excerpt({ text, needles }) {
+  const lower = text.toLowerCase();
+  const first = Math.min(...needles.map((needle) => lower.indexOf(needle)).filter((i) => i >= 0));
+  const start = Number.isFinite(first) ? Math.max(0, first - 60) : 0;
   const line = document.createElement("p");
-  const end = start + AROUND < text.length ? "…" : "";
-  mark(line, (start ? "…" : "") + text.slice(start, start + AROUND).replace(/^[\s，。、；：,.;:]+/, "") + end, pattern);
-  const name = names.split(" ").find((each) => each.search(pattern) >= 0);
-  if (name && !line.querySelector("mark")) {
-    const code = document.createElement("code");
-    mark(code, name, pattern);
-    line.append(" ", code);
-  }
+  mark(line, (start ? "…" : "") + text.slice(start, start + 200).replace(/^[\s，。、；：,.;:]+/, "") + (start + 200 < text.length ? "…" : ""), needles);
   return line;
 }
 
-const addressOf = ({ page, anchor }) => `${page}.html${anchor ? "#" + anchor : ""}`;
-
-// Fills a link with a section's title and, where it is not the page's own, the page's below it.
-function fill(link, section, pattern) {
-  const title = document.createElement("span");
-  mark(title, section.title, pattern);
-  link.append(title);
-  const page = pageTitles.get(section.page);
-  if (page === section.title) return;
-  const small = document.createElement("small");
-  small.textContent = page;
-  link.append(small);
-}
-
-// --- the search page ---
-
-function showAll(query) {
+function show(query) {
   const status = document.getElementById("dl-found");
   const results = document.getElementById("dl-results");
   results.replaceChildren();
   if (!query) return;
-  const { found, near } = find(query);
-  const said = !found.length ? status.dataset.none : near ? status.dataset.near : status.dataset.some;
-  status.textContent = said.replace("{query}", () => query).replace("{count}", found.length);
-  for (const section of found) {
+  const found = find(query);
+  status.textContent = (found.length ? status.dataset.some : status.dataset.none).replace("{query}", query).replace("{count}", found.length);
+  const titles = Object.fromEntries(Search.index.docnames.map((name, number) => [name, Search.index.titles[number]]));
+  for (const each of found) {
     const item = document.createElement("li");
     const link = document.createElement("a");
-    const pattern = patternOf(section.needles);
-    link.href = addressOf(section);
-    fill(link, section, pattern);
-    item.append(link, excerpt(section, pattern));
+    link.href = each.page + ".html" + (each.anchor ? "#" + each.anchor : "");
+    mark(link, each.title, each.needles);
+    item.append(link);
+    const page = document.createElement("small");
+    page.innerHTML = titles[each.page]; // the index holds titles as HTML
+    if (page.textContent !== each.title) item.append(page);
+    item.append(excerpt(each));
     results.append(item);
   }
 }
 
-// --- the list under a box ---
-
-class Instant {
-  constructor(form, number) {
-    this.form = form;
-    this.input = form.querySelector("input");
-    this.list = document.createElement("div");
-    Object.assign(this.list, { id: `dl-instant-${number}`, className: "dl-instant", role: "listbox", ariaLabel: form.dataset.label, hidden: true });
-    form.append(this.list);
-    this.input.setAttribute("role", "combobox");
-    this.input.setAttribute("aria-autocomplete", "list");
-    this.input.setAttribute("aria-controls", this.list.id);
-    this.input.ariaExpanded = "false";
-    this.input.addEventListener("input", () => this.show());
-    this.input.addEventListener("focus", () => this.show());
-    this.input.addEventListener("blur", () => this.close());
-    this.input.addEventListener("keydown", (event) => this.key(event));
-    this.list.addEventListener("mousedown", (event) => event.preventDefault()); // so that the box keeps the focus
-    this.list.addEventListener("click", () => this.close());
-  }
-
-  show() {
-    const query = this.input.value.trim();
-    if (!query || query === this.settled) return this.close();
-    const { found } = find(query);
-    this.list.replaceChildren(...found.slice(0, INSTANT).map((section, i) => this.option(section, i)));
-    if (!found.length) this.list.append(this.form.dataset.none.replace("{query}", () => query));
-    this.choose(-1);
-    this.place();
-    this.list.hidden = false;
-    this.input.ariaExpanded = "true";
-  }
-
-  option(section, i) {
-    const link = document.createElement("a");
-    Object.assign(link, { id: `${this.list.id}-${i}`, role: "option", tabIndex: -1, ariaSelected: "false" });
-    link.href = new URL(addressOf(section), this.form.action);
-    fill(link, section, patternOf(section.needles));
-    return link;
-  }
-
-  // Beside the contents the list is wider than what it stands in, which scrolls: so it is placed on the window.
-  place() {
-    const box = this.input.getBoundingClientRect();
-    this.list.style.setProperty("--left", `${box.left}px`);
-    this.list.style.setProperty("--top", `${box.bottom}px`);
-  }
-
-  choose(i) {
-    this.chosen = i;
-    this.options = [...this.list.querySelectorAll("a")];
-    this.options.forEach((option, n) => { option.ariaSelected = String(n === i); });
-    if (i < 0) return this.input.removeAttribute("aria-activedescendant");
-    this.input.setAttribute("aria-activedescendant", this.options[i].id);
-    this.options[i].scrollIntoView({ block: "nearest" });
-  }
-
-  close() {
-    this.list.hidden = true;
-    this.input.ariaExpanded = "false";
-    this.choose(-1);
-  }
-
-  key(event) {
-    if (event.isComposing) return; // arrows and Enter choose characters
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) {
-      event.preventDefault();
-      if (this.list.hidden) { this.settled = null; this.show(); }
-      const count = this.options.length + 1; // one more for none
-      this.choose(((this.chosen + 1 + step + count) % count) - 1);
-    } else if (event.key === "Enter" && this.chosen >= 0) {
-      event.preventDefault();
-      this.options[this.chosen].click();
-    } else if (event.key === "Escape" && !this.list.hidden) {
-      event.preventDefault(); // it closes the list, not the menu in which that stands
-      this.close();
-    }
-  }
-}
-
-const instants = [...document.querySelectorAll(".dl-search")].map((form, i) => new Instant(form, i));
-if (document.getElementById("dl-results")) {
+// All scripts of the page are deferred: when the document is ready, the index is too.
+document.addEventListener("DOMContentLoaded", () => {
   const query = (new URLSearchParams(location.search).get("q") ?? "").trim();
-  for (const instant of instants) {
-    instant.input.value ||= query;
-    instant.settled = query; // its results are on the page already
-  }
+  for (const input of document.querySelectorAll('input[name="q"]')) input.value = query;
   document.querySelector(".dl-search-page input").focus();
-  showAll(query);
-} else {
-  instants.find(({ input }) => input === document.activeElement)?.show();
-}
+  show(query);
+});
