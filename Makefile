@@ -6,7 +6,10 @@ READY := .venv/ready
 export MACHINE
 PYTHON_VERSION ?= 3.12
 
-.PHONY: help book test check chapters unit gpu browser chromium serve record kit bench-build clean
+NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
+
+.PHONY: help book test tested install check short chapters build processes gpu browser long chromium serve record kit \
+	bench-build clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -15,28 +18,42 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
-test: check chapters unit gpu browser ## everything that must pass
-	@echo "All tests passed."
+test: ## everything that must pass, all of it whatever fails, in about 20 minutes; PIECES="check build" runs these alone
+	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	@$(PYTHON) tests/gate.py $(PIECES)
+
+tested: ## say whether the tree at hand is the one that passed `make test`
+	@$(PYTHON) tests/gate.py --tested
+
+install: $(READY) ## make the environment
 
 check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m booktools check
-	@$(BIN)/pytest -q -n auto --dist loadfile tests --ignore tests/build --ignore tests/slow --ignore tests/browser --ignore tests/gpu
+	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) $(addprefix --ignore=tests/,build slow browser gpu long) tests
 
-chapters: $(READY) ## execute every chapter under nbmake
+short: $(READY) ## execute every chapter under nbmake in short: every line, but not as often
+	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -q -n 2 --maxschedchunk 1 $(REPORT) notebooks-short
+
+chapters: $(READY) ## execute every chapter under nbmake in full
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
-unit: $(READY) chromium ## what the build does with good and bad input; what compiles for long or starts processes
-	@$(BIN)/pytest -q -n auto --dist loadfile tests/build
-	@$(BIN)/pytest -q tests/slow
+build: $(READY) ## what the build does with good and bad input
+	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/build
+
+processes: $(READY) ## what compiles or starts processes
+	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/slow
 
 gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
-	@$(BIN)/pytest -q tests/gpu
+	@$(BIN)/pytest -q $(REPORT) tests/gpu
 
-browser: book chromium ## the built site in a real Chromium
-	@$(BIN)/pytest -q tests/browser
+browser: $(READY) chromium ## the site of a committed record in a real Chromium
+	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/browser
+
+long: $(READY) ## what takes longer or needs other programs: full executions, comparisons with fio, mbw and iperf3
+	@$(BIN)/pytest -v tests/long
 
 # A browser of the system, else one that Playwright installs; without either this fails.
 chromium: $(READY)
@@ -56,14 +73,14 @@ bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=
 	@$(BIN)/python -m booktools bench --against "$(AGAINST)"
 
 clean: ## remove what was built and executed; the environment stays
-	rm -rf _build build notebooks
+	rm -rf _build build notebooks notebooks-short
 
 # The first Python on the path that the book supports; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 
 $(READY): requirements.txt pyproject.toml
-	@test -n "$(PYTHON)" || { echo "The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
 	@echo "Making the environment in .venv: a few minutes the first time, seconds after that."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from booktools.short import is_short
+
 if TYPE_CHECKING:
     from sphinx_external_toc.api import SiteMap
 
@@ -87,8 +89,8 @@ class Book:
 
     @property
     def notebooks(self) -> Path:
-        """Executed notebooks of this machine, kept out of git."""
-        return self.root / "notebooks"
+        """Executed notebooks of this machine, kept out of git; short ones have a folder of their own."""
+        return self.root / ("notebooks-short" if is_short() else "notebooks")
 
     @property
     def records(self) -> Path:

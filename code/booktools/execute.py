@@ -17,6 +17,7 @@ from booktools.book import Book, BookError
 from booktools.executions import expected_seconds, open_notebook, stamp, write_notebook
 from booktools.keys import check_keys
 from booktools.page import Cell, source
+from booktools.short import SHORT, is_short
 from dlperf.budget import VARIABLE
 from dlperf.environment import compiler
 
@@ -37,6 +38,8 @@ def execute_all(book: Book, pages: list[tuple[str, Path]]) -> None:
 
 def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     """Executes one prepared notebook in place; BookError names the page and line of what went wrong."""
+    if is_short():
+        raise BookError(f"{SHORT} is set: only tests execute in short; unset it, and what is measured may be shown")
     notebook = open_notebook(path)
     current = source(book, page)
     name, cells = book.relative(current.path), current.cells

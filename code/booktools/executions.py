@@ -19,6 +19,7 @@ from booktools.kept import digest, kept
 from booktools.keys import check_keys, twice
 from booktools.notebook import KEY, code_cells, glue, is_executed, read_records
 from booktools.page import source
+from booktools.short import MARK, SHORT
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -130,8 +131,13 @@ def corrupt(book: Book, path: Path, error: Exception) -> BookError:
 
 
 def load_execution(book: Book, path: Path, page: str) -> Execution:
-    """Returns a recorded execution of ``page``; BookError where the file is not one, whole and readable."""
+    """Returns a recorded execution of ``page``; BookError where the file is not one, whole, readable and in full."""
     said = reading(book, path)
+    if said.mark.get(MARK):
+        raise BookError(
+            f"{book.relative(path)}: a short execution, which measured nothing that may be shown or recorded; "
+            f"execute the page in full, without {SHORT} in the environment"
+        )
     try:
         said.mark["fingerprint"]["cells"], said.mark["environment"]["cpu"]
     except (KeyError, TypeError) as error:

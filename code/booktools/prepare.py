@@ -10,6 +10,7 @@ from booktools.executions import reading, write_notebook
 from booktools.fingerprint import fingerprint
 from booktools.notebook import KEY
 from booktools.page import pages_with_cells, source
+from booktools.short import MARK, is_short
 from dlperf.environment import machine
 
 
@@ -21,6 +22,8 @@ def prepare(book: Book, page: str, here: dict[str, Any] | None = None) -> tuple[
     """
     current = source(book, page)
     mark = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
+    if is_short():
+        mark[MARK] = True
     path = book.notebooks / f"{page}.ipynb"
     if path.is_file() and _is_execution(book, path, mark):
         return path, True

@@ -14,6 +14,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from rehearsal.loader import LINES, REACHED
 from rehearsal.selection import ASKED, USING, needed
 
+from booktools import short
 from booktools.book import Book
 from booktools.executions import stamp
 from booktools.notebook import code_cells
@@ -79,9 +80,8 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
         "PYTHONPATH": os.pathsep.join((str(GPU / "site"), str(ROOT / "code"))),
         "IPYTHONDIR": str(folder / "ipython"),
         "TORCHINDUCTOR_CACHE_DIR": str(kept / "inductor"),
-        "AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL": "O0",
         "NUMBA_CACHE_DIR": str(kept / "numba"),
-        "PYTHONDONTWRITEBYTECODE": "1",
+        **short.ENVIRONMENT,
     }
 
 

@@ -2,7 +2,7 @@
 
 from IPython import get_ipython
 from rehearsal.selection import watch
-from rehearsal.shortening import HELPERS, Shorten
+from booktools.short.rule import HELPERS, Shorten
 
 shell = get_ipython()
 shell.ast_transformers.append(Shorten())

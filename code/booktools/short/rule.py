@@ -1,11 +1,11 @@
-"""The rule by which a rehearsal is shorter than an execution: every line still runs, but not as often.
+"""The rule by which a short execution is shorter than a full one: every line still runs, but not as often.
 
 1. A parameter that says how often something is done, by its name, is at most `MOST` of that name: in every function
    of ``dlperf``, whoever calls it, and as a keyword in every call that gives a number or a variable.
 2. A loop over ``range(number)`` whose variable is ``_`` is run for its effect alone: `LOOPS` times at most.
-3. The machine says that it has little memory, from which sizes of arrays are chosen (`MEMORY`), and links are fast
-   (`CONSTANTS`).
-4. The simulated GPU lets time pass instead of computing what is large (`simulated_cuda`).
+3. The machine says that it has little memory, from which sizes of arrays are chosen, and steps are of few images
+   (`FUNCTIONS`); networks are narrow, and links are fast (`CONSTANTS`).
+4. A simulated GPU lets time pass instead of computing what is large (`tests/gpu`).
 
 What this would change the meaning of is named in `EXCEPTIONS`, each with its reason.
 """
@@ -34,11 +34,18 @@ MOST: dict[str, float] = {
 LOOPS = 3
 """So often does a loop run that counts nothing. Up to four turns stay: they unpack into names."""
 
-MEMORY = 2**30
-"""So many bytes of main memory does the machine say it has."""
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "dlperf.environment.memory_bytes": lambda: 2**30,
+    "dlperf.models.steps.images": lambda device: 4,
+}
+"""Functions of ``dlperf`` that are others: how many bytes of memory there are, how many images a step takes."""
 
-CONSTANTS: dict[str, float] = {"GIGABIT": 3 * 125e6}
-"""Constants of ``dlperf`` that are another number: links are three times as fast."""
+CONSTANTS: dict[str, str] = {
+    "GIGABIT": "3 * 125e6",
+    "WIDTHS": "(16, 32, 64, 128)",
+    "CPU_GPT": "gpt.Size(len(text.CHARACTERS), context=32, layers=4, heads=4, width=32)",
+}
+"""Constants of ``dlperf`` that have another value: a link's rate, the sizes of ResNet-18 and of the GPT on a CPU."""
 
 EXCEPTIONS: dict[str, str] = {
     **dict.fromkeys(("trips", "_trips"), "it is asked for more until it takes long enough"),
@@ -84,7 +91,7 @@ class Shorten(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         match node.targets:
             case [ast.Name(id=name)] if name in CONSTANTS:
-                node.value = ast.copy_location(ast.Constant(CONSTANTS[name]), node.value)
+                node.value = ast.copy_location(ast.parse(CONSTANTS[name], mode="eval").body, node.value)
         return self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> ast.AST:

@@ -1,0 +1,51 @@
+"""Short executions: every line of a page runs, but not as often. For tests; nothing takes one for a record.
+
+``rule``    what is done less often, and how much less
+``loader``  makes every import of ``dlperf`` in a process follow the rule
+``kernel``  makes the cells of a notebook follow it; IPython runs it as a kernel starts
+``site``    a folder for ``PYTHONPATH``: Python runs what is in it when it starts, so that worker processes follow too
+
+`SHORT` in the environment makes an execution short, `variables` returns all that its processes need.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+SHORT = "BOOKTOOLS_SHORT"
+"""The environment variable that makes executions short, and keeps them in a folder of their own."""
+
+MARK = "short"
+"""What says in the metadata of a notebook that its execution was short."""
+
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",  # threads that wait for one another take a hundred times as long beside a busy neighbour
+    "MKL_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL": "O0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""Settings of other programs that make an execution shorter."""
+
+HERE = Path(__file__).resolve().parent
+
+
+def is_short() -> bool:
+    """Returns whether this process executes pages in short."""
+    return bool(os.environ.get(SHORT))
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """Returns the environment variables of processes that execute in short; ``folder`` is for IPython's start."""
+    startup = folder / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE / "kernel.py", startup / "short.py")
+    before = os.environ.get("PYTHONPATH", "")
+    return {
+        **ENVIRONMENT,
+        SHORT: "1",
+        "IPYTHONDIR": str(folder / "ipython"),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE / "site"), str(HERE.parents[1]), before))),
+    }
