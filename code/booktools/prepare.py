@@ -21,7 +21,7 @@ def prepare(book: Book, page: str, here: dict[str, Any] | None = None) -> tuple[
     for a caller that asks about many pages.
     """
     current = source(book, page)
-    mark = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
+    mark: dict[str, Any] = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
     if is_short():
         mark[MARK] = True
     path = book.notebooks / f"{page}.ipynb"

@@ -32,7 +32,8 @@ def shortened(source: str, **names: Any) -> dict[str, Any]:
 
 def test_a_parameter_that_says_how_often_is_at_most_what_the_rule_allows() -> None:
     found = shortened(
-        'def f(repeats: int = 30, seconds: float = 1.0, size: int = 99):\n    "Doc."\n    return repeats, seconds, size\n'
+        "def f(repeats: int = 30, seconds: float = 1.0, size: int = 99):\n"
+        '    "Doc."\n    return repeats, seconds, size\n'
         "given = f(7, 0.001, 5)\nby_default = f()\n"
         "much = 12\ncalled = dict(repeats=much, n=10**9, samples=1)\n"
     )

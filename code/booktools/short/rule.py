@@ -104,8 +104,10 @@ class Shorten(ast.NodeTransformer):
 
     def _loop(self, node: ast.For | ast.comprehension) -> None:
         match node.target, node.iter:
-            case ast.Name(id="_"), ast.Call(func=ast.Name(id="range"), args=[ast.Constant() as most]) if most.value > 4:
-                most.value = LOOPS
+            case ast.Name(id="_"), ast.Call(
+                func=ast.Name(id="range"), args=[ast.Constant(value=int() as times) as most]
+            ):
+                most.value = LOOPS if times > 4 else times
 
 
 def shorten(tree: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from IPython import get_ipython
 from rehearsal.selection import watch
+
 from booktools.short.rule import HELPERS, Shorten
 
 shell = get_ipython()
