@@ -41,25 +41,28 @@ def executions(book: Book) -> dict[str, Path]:
     They come from the record that has most pages (of two, the one since which less has changed, then by name), what
     it lacks from the others, and what no record has from the short executions. BookError names pages without any.
     """
-    folders = sorted(path for path in book.records.glob("*") if path.is_dir())
-    found = {folder: _of_present_cells(book, folder) for folder in folders}
-    order = sorted(folders, key=lambda each: (-len(found[each]), sum(found[each].values())))
-    chosen = {
-        page: folder / f"{page}.ipynb" for folder in reversed(order) for page in pages_with_cells(book) if page in found[folder]
-    }
-    if lacking := [page for page in pages_with_cells(book) if page not in chosen]:
-        short = book.root / SHORT
-        chosen |= {page: short / f"{page}.ipynb" for page in _of_present_cells(book, short) if page in lacking}
-    if lacking := [page for page in pages_with_cells(book) if page not in chosen]:
+    pages = pages_with_cells(book)
+    records = {path: _changes_since(book, path) for path in sorted(book.records.glob("*")) if path.is_dir()}
+    chosen: dict[str, Path] = {}
+    for folder in sorted(records, key=lambda each: (-len(records[each]), sum(records[each].values()))):
+        chosen = {page: folder / f"{page}.ipynb" for page in records[folder]} | chosen
+    if any(page not in chosen for page in pages):
+        chosen = {
+            page: book.root / SHORT / f"{page}.ipynb" for page in _changes_since(book, book.root / SHORT)
+        } | chosen
+    if lacking := [page for page in pages if page not in chosen]:
         raise BookError(
-            f"no record under records/ is of the present cells of {', '.join(lacking)}, and {SHORT}/ has no execution "
-            "of them: run make chapters, which executes every page in short, or record a machine (make record)"
+            f"no record under records/ has the present cells of {', '.join(lacking)}, and {SHORT}/ has no execution of "
+            "them: execute every page in short, as make test does, or record a machine (make record)"
         )
-    return {page: chosen[page] for page in pages_with_cells(book)}
+    return {page: chosen[page] for page in pages}
 
 
-def _of_present_cells(book: Book, folder: Path) -> dict[str, int]:
-    """Returns the pages of whose present cells a folder has an execution, and how much else changed since each."""
+def _changes_since(book: Book, folder: Path) -> dict[str, int]:
+    """Returns the number of changes, of modules and versions, since a folder's execution of each page.
+
+    Pages of which it has none, or one of other cells, are left out.
+    """
     found = {}
     for page in pages_with_cells(book):
         path = folder / f"{page}.ipynb"
@@ -77,10 +80,9 @@ def add_recorded(book: Book, chosen: Mapping[str, Path]) -> None:
     folder.mkdir(parents=True)
     for page, path in chosen.items():
         notebook = nbformat.read(path, as_version=4)
-        said = {name: notebook.metadata[KEY][name] for name in ("machine", "environment", "seconds")
-                if name in notebook.metadata[KEY]}  # fmt: skip
-        said["fingerprint"] = fingerprint(book, source(book, page))
-        notebook.metadata[KEY] = nbformat.from_dict(said)
+        said = notebook.metadata[KEY]
+        mark = {name: said[name] for name in ("machine", "environment", "seconds") if name in said}
+        notebook.metadata[KEY] = nbformat.from_dict(mark | {"fingerprint": fingerprint(book, source(book, page))})
         nbformat.write(notebook, folder / path.name)
         stamp(folder / path.name)
 
@@ -97,14 +99,13 @@ def site(outcome: str, root: Path = ROOT) -> Path:
         chosen = executions(original)
         made_of = _mark(original, chosen)
         book = _copied(original, folder, chosen, made_of)
-        html = html_of(book, book.languages[0], SITES[outcome])
         finished = folder / f"finished-{outcome}"
         if not (finished.is_file() and finished.read_text(encoding="utf-8") == made_of):
             done = build(book, "-q", MACHINE=SITES[outcome], **{FORCED: outcome})
             if done.returncode:
                 raise BookError(f"the site of the outcome {outcome!r} could not be built:\n{done.stdout}")
             finished.write_text(made_of, encoding="utf-8")
-    return html
+    return html_of(book, book.languages[0], SITES[outcome])
 
 
 def _copied(original: Book, folder: Path, chosen: Mapping[str, Path], made_of: str) -> Book:
