@@ -15,7 +15,6 @@ from booktools.claims import all_claims
 from booktools.keys import stored
 from booktools.notebook import KEY, code_cells, glue
 from booktools.page import pages_with_cells
-from booktools.records import recorded_machines
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle
 
@@ -60,14 +59,6 @@ WORDS = sorted(
     - {"Linux", "version", "build", "from", "Mini", "core", "fast", "Driver", "Kernel"}
 )
 """The words of their names that nothing else on a page says."""
-
-
-def current_record(book: Book) -> Path:
-    """Returns the first record that has every page, and since which nothing has changed."""
-    pages = set(pages_with_cells(book))
-    return next(
-        book.records / m.name for m in recorded_machines(book) if pages <= m.executions.keys() and not m.changed()
-    )
 
 
 def add_machines(book: Book, template: Path, names: Sequence[str] = tuple(MADE_UP)) -> None:

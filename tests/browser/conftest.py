@@ -1,6 +1,6 @@
-"""The built site, served under a sub-path and as files, and one Chromium for all tests.
+"""The sites under test, served under a sub-path and as files, and one Chromium for all tests of a process.
 
-``BOOK_SITE`` names the site, `_build/html` of this repository by default.
+The sites are those of `tests.sites`: editions of the book made of fixed executions, the same on every machine.
 """
 
 from __future__ import annotations
@@ -10,43 +10,41 @@ import http.server
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from playwright.sync_api import Browser, Error, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, expect, sync_playwright
 
-from booktools.book import Language
+from booktools.book import Book, BookError, Language
+from tests import sites
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+BOOK = Book(ROOT)
 SUB_PATH = "/some/sub/path/"
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+DEADLINE_MS = 180_000
+"""How long the browser may take for anything: it only ends a hang."""
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+expect.set_options(timeout=DEADLINE_MS)
 
-
-def site_folder() -> Path:
-    """Returns the site under test."""
-    return Path(os.environ.get("BOOK_SITE") or ROOT / "_build" / "html").resolve()
+NewContext = Callable[..., BrowserContext]
+SiteOf = Callable[[str], Path]
 
 
 def languages() -> list[Language]:
-    """Returns the languages that `_config.yml` lists, the one at the root first."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    return [Language(**entry) for entry in config["sphinx"]["config"]["booktools_languages"]]
+    """Returns the languages of the book, the one at the root first."""
+    return BOOK.languages
 
 
 def pages() -> list[str]:
-    """Returns the paths of all pages of all languages, relative to the site; without a site those that must be
-    there, so that tests fail for the lack of it and none is left out."""
-    _, *others = languages()
-    return sorted(path.relative_to(site_folder()).as_posix() for path in site_folder().rglob("*.html")) or [
-        "index.html",
-        *(f"{other.code}/index.html" for other in others),
-    ]
+    """Returns the paths of all pages of all languages, relative to the site."""
+    names = [f"{name}.html" for name in (*BOOK.pages, "search")]
+    return [counterpart(name, language) for language in languages() for name in names]
 
 
 def language_of(page: str) -> Language:
@@ -63,12 +61,23 @@ def counterpart(page: str, language: Language) -> str:
 
 
 @pytest.fixture(scope="session")
-def site() -> Path:
-    """The folder of the built site."""
-    folder = site_folder()
-    if not (folder / "index.html").is_file():
-        pytest.fail(f"{folder}: there is no site; build it (make book), or name another by BOOK_SITE", pytrace=False)
-    return folder
+def site_of() -> SiteOf:
+    """Returns the folder of the site in which texts have an outcome; it is built where it is not at hand."""
+
+    @functools.cache
+    def built(outcome: str) -> Path:
+        try:
+            return sites.site(outcome)
+        except BookError as error:
+            pytest.fail(str(error), pytrace=False)
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def site(site_of: SiteOf) -> Path:
+    """The folder of the site on which every claim held."""
+    return site_of("held")
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -83,13 +92,17 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # A browser opens several connections at once, and no core may be free to accept them.
+
+
 @pytest.fixture(scope="session")
 def http_base(site: Path) -> Iterator[str]:
     """The address of the site, under a sub-path."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}{SUB_PATH}"
-    server.shutdown()
+    with _Server(("127.0.0.1", 0), functools.partial(_Handler, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}{SUB_PATH}"
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +111,7 @@ def file_base(site: Path) -> str:
     return site.as_uri() + "/"
 
 
-@pytest.fixture(scope="session", params=["http", "file"])
+@pytest.fixture(params=["http", "file"])
 def base(request: pytest.FixtureRequest) -> str:
     """The address of the site, once each way."""
     return request.getfixturevalue(f"{request.param}_base")
@@ -107,7 +120,7 @@ def base(request: pytest.FixtureRequest) -> str:
 def _launch(playwright: Playwright) -> Browser:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     try:
-        return playwright.chromium.launch(executable_path=found, args=FLAGS)
+        return playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=DEADLINE_MS)
     except Error as error:
         pytest.fail(
             f"no browser: install Chromium, or run `python -m playwright install chromium`\n{error}", pytrace=False
@@ -121,3 +134,33 @@ def browser() -> Iterator[Browser]:
         chromium = _launch(playwright)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def new_context(browser: Browser) -> Iterator[NewContext]:
+    """Makes readers who come for the first time; they are gone when the test ends, however it does.
+
+    Their browser prefers the first language, and their window is wide, unless the options say otherwise.
+    """
+    made: list[BrowserContext] = []
+
+    def make(**options: Any) -> BrowserContext:
+        context = browser.new_context(**{"viewport": WIDE, "locale": languages()[0].html, **options})
+        made.append(context)
+        context.set_default_timeout(DEADLINE_MS)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def tab(new_context: NewContext) -> Page:
+    """A tab of such a reader."""
+    return new_context().new_page()
+
+
+def settle(page: Page) -> None:
+    """Waits until nothing that is still to come can move what the page shows: formulas and fonts."""
+    page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")

@@ -5,12 +5,14 @@
     const [x, y, z] = [r, g, b].map((c) => ((c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
     return 0.2126 * x + 0.7152 * y + 0.0722 * z;
   };
+  const known = new Map(); // by element: most share their ancestors
   const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
+    if (!element) return [255, 255, 255];
+    if (!known.has(element)) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
+      known.set(element, colour.length === 3 || colour[3] === 1 ? colour : behind(element.parentElement));
     }
-    return [255, 255, 255];
+    return known.get(element);
   };
   const lowest = {};
   for (const selector of selectors) {

@@ -7,21 +7,20 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Page
 
-from tests.browser.conftest import languages
+from booktools.book import Language
+from tests.browser.conftest import counterpart, languages
 
 
-@pytest.mark.parametrize("folder", ["" if n == 0 else f"{each.code}/" for n, each in enumerate(languages())])
-def test_the_trace_of_a_step_can_be_taken_home(browser: Browser, http_base: str, folder: str) -> None:
-    page = browser.new_page()
-    page.goto(f"{http_base}{folder}measuring.html")
-    with page.expect_download() as given:
-        page.locator(".dl-download a").click()
+@pytest.mark.parametrize("language", languages(), ids=lambda language: language.code)
+def test_the_trace_of_a_step_can_be_taken_home(tab: Page, http_base: str, language: Language) -> None:
+    tab.goto(http_base + counterpart("measuring.html", language))
+    with tab.expect_download() as given:
+        tab.locator(".dl-download a").click()
     file = given.value
     assert file.suggested_filename == "step.json.gz"
     trace = json.loads(gzip.decompress(Path(file.path()).read_bytes()))
-    page.close()
     names = {event["name"] for event in trace["traceEvents"]}
     assert {"forward", "backward", "update", "aten::convolution_backward", "[memory]"} <= names
     assert "host_name" not in trace
