@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +151,10 @@ def test_keys_recorded_once_are_fine(tiny: Book) -> None:
 
 
 def test_there_is_a_record_for_every_chapter() -> None:
-    assert MACHINES
+    assert machines()
     pages = set(pages_with_cells(BOOK))
-    assert any(set(recorded.executions) == pages for recorded in MACHINES)
-    for recorded in MACHINES:  # one out of reach need not know a page that came later
+    assert any(set(recorded.executions) == pages for recorded in machines().values())
+    for recorded in machines().values():  # one out of reach need not know a page that came later
         assert set(recorded.executions) <= pages, recorded.name
 
 
@@ -166,8 +167,14 @@ def test_records_name_no_file_of_their_machine() -> None:
         assert "stderr" not in {output.get("name") for output in outputs}, path
 
 
-MACHINES = recorded_machines(BOOK)  # once: reading a record takes most of a second
-CASES = [(claim, recorded) for claim in all_claims(BOOK).values() for recorded in MACHINES]
+CASES = [(claim, folder.name) for claim in all_claims(BOOK).values() for folder in sorted(BOOK.records.glob("*/"))]
+"""Each claim with the name of each machine; whoever needs the records of one asks `machines`."""
+
+
+@cache
+def machines() -> dict[str, Machine]:
+    """Returns every recorded machine by its name, read once: that takes seconds."""
+    return {recorded.name: recorded for recorded in recorded_machines(BOOK)}
 
 
 def why_stale(claim: Claim, recorded: Machine) -> str:
@@ -191,7 +198,7 @@ def test_some_machine_is_current_for_every_page(page: str) -> None:
     """Else each of its claims is skipped, and nothing holds the page to what it says."""
     whole = Claim(page, (), lambda records: True)
     for claim in (whole, *(claim for claim in all_claims(BOOK).values() if page_of(claim.id) == page)):
-        why = [why_stale(claim, recorded) for recorded in MACHINES]
+        why = [why_stale(claim, recorded) for recorded in machines().values()]
         assert not all(why), (
             f"no machine's record of {claim.id} is current: {'; '.join(why)}. "
             f"`make record MACHINE=name`, on one of these machines, executes the page {page!r} anew and keeps it."
@@ -207,9 +214,10 @@ def test_a_stale_record_is_skipped_with_the_name_of_what_changed() -> None:
         skip_if_stale(FASTER, stale)
 
 
-@pytest.mark.parametrize(("claim", "recorded"), CASES, ids=[f"{c.id}@{m.name}" for c, m in CASES])
-def test_claims_hold_on_committed_records(claim: Claim, recorded: Machine) -> None:
+@pytest.mark.parametrize(("claim", "name"), CASES, ids=[f"{claim.id}@{name}" for claim, name in CASES])
+def test_claims_hold_on_committed_records(claim: Claim, name: str) -> None:
     """A claim that fails on a machine, or cannot be asked there, must say so beforehand, and must then really do so."""
+    recorded = machines()[name]
     skip_if_stale(claim, recorded)
     verdict = judge(claim, recorded)
     lacking_hardware = [need for need in claim.needs if not recorded.has(need)]
