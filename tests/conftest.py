@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from booktools.book import Book
 
 ROOT = Path(__file__).resolve().parents[1]
-settings.register_profile("book", deadline=None)  # no test asserts a time, and a first call may compile
+EXAMPLES = 40
+"""Examples of a property in the ordinary tests; `--hypothesis-profile=long` takes ten times as many."""
+for profile, examples in (("book", EXAMPLES), ("long", 10 * EXAMPLES)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,  # no test asserts a time, and a first call may compile
+        suppress_health_check=[HealthCheck.too_slow],  # that depends on who else uses the processor
+        print_blob=True,  # a failure is replayed with the line that it prints
+    )
 settings.load_profile("book")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started pytest in the background: tests send Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def copy_tiny_book(folder: Path) -> Book:
@@ -30,6 +43,16 @@ def copy_tiny_book(folder: Path) -> Book:
     (folder / "chapters" / "labels.zh.po").write_text(labels, encoding="utf-8")
     extra.unlink()
     return Book(folder)
+
+
+@pytest.fixture(autouse=True)
+def _random_numbers_are_seeded() -> None:
+    """Every test draws the same numbers each time, alone and after others."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if (torch := sys.modules.get("torch")) and hasattr(torch, "manual_seed"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter, sleep
+from time import monotonic, perf_counter, sleep
 
 from dlperf import network
 from dlperf.network import address
+from tests.processes import DEADLINE_S
 
 
 def hello(rank: int, word: str) -> tuple[str, int]:
@@ -45,7 +46,7 @@ def leave_a_child(rank: int) -> None:
 
 def connects(rank: int, port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S).close()
     except OSError:
         return False
     return True
@@ -53,11 +54,14 @@ def connects(rank: int, port: int) -> bool:
 
 def reach(port: int) -> socket.socket:
     """Returns a connection to host 1, as soon as that listens."""
-    for _ in range(100):
+    end = monotonic() + DEADLINE_S
+    while True:
         try:
             connection = socket.create_connection((address(1), port))
             break
         except ConnectionRefusedError:
+            if monotonic() > end:
+                raise
             sleep(0.02)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
@@ -72,15 +76,20 @@ def accept(port: int) -> socket.socket:
 
 
 def trickle(rank: int, size: int) -> float:
-    """Sends ``size`` bytes from host 0 to host 1 by plain TCP; returns the seconds that they took to come."""
+    """Sends ``size`` bytes from host 0 to host 1 by plain TCP; returns the seconds that they took to come.
+
+    Host 0 sends nothing before the clock of host 1 has started.
+    """
     if rank == 0:
         with reach(5000) as connection:
+            connection.recv(1)
             connection.sendall(bytes(size))
             connection.shutdown(socket.SHUT_WR)
             connection.recv(1)
         return 0.0
     with accept(5000) as connection:
         start, left = perf_counter(), size
+        connection.sendall(b"!")
         while left:
             left -= len(connection.recv(2**20))
         return perf_counter() - start
@@ -117,10 +126,15 @@ def connect(rank: int) -> None:
     held.append(reach(5002) if rank == 0 else accept(5002))
 
 
-def say(rank: int, word: bytes, patience: float) -> bytes:
-    """Sends a word from host 0 to host 1; returns what came within so many seconds."""
+def say(rank: int, word: bytes, patience: float, sent: str = "") -> bytes:
+    """Sends a word from host 0 to host 1; returns what came within so many seconds.
+
+    Host 0 makes the file ``sent``, if it is given, when it has sent the word.
+    """
     if rank == 0:
         held[-1].sendall(word)
+        if sent:
+            Path(sent).touch()
         return b""
     return listen(rank, patience)
 
@@ -134,6 +148,21 @@ def listen(rank: int, patience: float) -> bytes:
         return held[-1].recv(2**16)
     except TimeoutError:
         return b""
+
+
+def listen_for_connections(rank: int) -> None:
+    """Opens a port of host 0, and keeps it open for calls to come."""
+    if rank == 0:
+        held.append(socket.create_server((address(0), 5003)))
+
+
+def can_connect(rank: int, patience: list[float]) -> bool:
+    """Returns whether a host gets a connection to that port within the seconds that it is given."""
+    try:
+        socket.create_connection((address(0), 5003), timeout=patience[rank]).close()
+    except TimeoutError:
+        return False
+    return True
 
 
 def summed(rank: int, size: int, count: int) -> list[float]:

@@ -95,11 +95,15 @@ def test_a_real_step_that_sleeps_loads_and_multiplies() -> None:
         time.sleep(0.02)
         x @ x
 
-    shares = breakdown.typical(profiles.traces(sick, "cpu", steps=3, warm_up=1))
-    assert sum(shares.values()) == pytest.approx(1)
-    assert shares["data"] > shares["host"] > 0.1
-    assert shares["products"] > 0
-    assert shares["copies"] == shares["communication"] == 0
+    traces = profiles.traces(sick, "cpu", steps=3, warm_up=1)
+    for trace in traces:
+        shares, length = breakdown.parts(trace), profiles.length(trace)
+        assert sum(shares.values()) == pytest.approx(1)
+        assert shares["data"] * length >= 0.99 * 0.03  # the profiler has a clock of its own
+        assert shares["host"] * length >= 0.99 * 0.02
+        assert shares["products"] > 0
+        assert shares["copies"] == shares["communication"] == 0
+    assert sum(breakdown.typical(traces).values()) == pytest.approx(1)
 
 
 def test_a_bar_shows_what_occurs_and_ends_at_the_whole() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from dlperf import timing
+from dlperf import timing, turns
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 
@@ -45,8 +47,27 @@ def test_a_sleep_is_measured_no_shorter_than_it_is() -> None:
     assert len(m.samples) == 5
 
 
-def test_cheap_calls_are_measured_in_blocks() -> None:
-    assert measure(lambda: None, repeats=3).calls_per_sample >= 100
+class Clock:
+    """The clock of measurements; only `passes` moves it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(timing, "clock", lambda device: lambda: self.now)
+        monkeypatch.setattr(turns, "time", SimpleNamespace(perf_counter=lambda: self.now))
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_cheap_calls_are_measured_in_blocks(clock: Clock) -> None:
+    m = measure(lambda: clock.passes(1e-6), repeats=3)
+    assert m.calls_per_sample >= 100
+    assert m.samples == pytest.approx((1e-6,) * 3)
 
 
 def test_sides_are_taken_in_turn() -> None:
@@ -99,16 +120,16 @@ def test_few_samples_are_warned_of() -> None:
         compare({"a": sleep}, repeats=2)  # as many as were asked for
 
 
-@pytest.mark.parametrize(("left", "fewest", "most"), [(2.0, 5, 15), (0.5, 5, 5), (0.06, 1, 2), (0.0, 1, 1)])
+@pytest.mark.parametrize(("left", "samples"), [(math.inf, 30), (2.5, 17), (0.5, 5), (0.0625, 3), (0.0, 1)])
 def test_what_a_cell_has_left_shrinks_the_samples(
-    monkeypatch: pytest.MonkeyPatch, left: float, fewest: int, most: int
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, left: float, samples: int
 ) -> None:
-    """A tenth of it, or five samples, but for these at most half."""
+    """A tenth of it, or five samples, but for these at most half: of calls that take 1/64 s each."""
     monkeypatch.setattr(timing, "seconds_left", lambda: left)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        m = measure(lambda: time.sleep(0.02), device="cpu")
-    assert fewest <= len(m.samples) <= most
+        m = measure(lambda: clock.passes(1 / 64))
+    assert m.samples == (1 / 64,) * samples
 
 
 def test_a_wide_spread_is_warned_of() -> None:

@@ -9,16 +9,16 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter
 
 import pytest
 
 from dlperf import workers
 from dlperf.environment import places
-from dlperf.workers import LEAD, WorkerError, Workers, own_cores, soon, wait_until
+from dlperf.workers import LEAD, WorkerError, Workers, own_cores, wait_until
 from tests import processes
 from tests.conftest import ROOT
-from tests.processes import alive, busy
+from tests.processes import DEADLINE_S, alive, busy, fail_beside_busy, wait_until_busy
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of another system does not end a busy worker")
 
@@ -44,12 +44,6 @@ def threads(rank: int) -> tuple[int, int]:
     import torch
 
     return torch.get_num_threads(), torch.ones(4).add(1).shape[0]
-
-
-def later_fails(rank: int) -> None:
-    if rank:
-        raise ValueError("no such gradient")
-    sleep(100)
 
 
 def dies(rank: int) -> None:
@@ -92,10 +86,14 @@ def test_there_is_own_cores_or_none_at_all(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_workers_begin_at_the_agreed_moment() -> None:
     with Workers(2) as crew:
-        crew.run(begins, soon())  # now each has imported this module
-        moment = soon()
-        assert 0 < moment - perf_counter() <= LEAD
+        crew.run(begins, 0.0)  # now each has imported this module
+        moment = workers.soon()
         assert min(crew.run(begins, moment)) >= moment
+
+
+def test_the_moment_at_which_to_begin_lies_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "perf_counter", lambda: 100.0)
+    assert workers.soon() == 100.0 + LEAD > 100.0
 
 
 def test_pytorch_is_imported_only_by_who_needs_it_and_has_one_thread() -> None:
@@ -115,13 +113,11 @@ def test_one_thread_also_where_the_main_module_has_imported_pytorch(tmp_path: Pa
     assert done.stdout == "[(1, 4)]\n", done.stderr
 
 
-def test_the_first_failure_is_raised_at_once_with_its_traceback() -> None:
+def test_the_first_failure_is_raised_while_others_are_busy_with_its_traceback(tmp_path: Path) -> None:
+    """Whoever waited for worker 0, which is busy for days, would run into the deadline, which is another error."""
     with Workers(2) as crew:
-        crew.run(told)
-        start = monotonic()
-        with pytest.raises(WorkerError, match=r"worker 1 failed in later_fails(.|\n)*no such gradient") as caught:
-            crew.run(later_fails)
-        assert monotonic() - start < 20  # worker 0 sleeps longer
+        with pytest.raises(WorkerError, match=r"worker 1 failed in fail_beside_busy(.|\n)*no such gradient") as caught:
+            crew.run(fail_beside_busy, str(tmp_path), timeout=2 * DEADLINE_S)
         assert caught.value.rank == 1
         assert not alive(process.pid for process in crew.processes)
         with pytest.raises(RuntimeError, match="these workers have ended"):
@@ -174,18 +170,18 @@ def test_workers_end_with_the_block_in_their_own_way() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_busy_workers_end_with_a_block_that_fails(error: type[BaseException]) -> None:
+def test_busy_workers_end_with_a_block_that_fails(error: type[BaseException], tmp_path: Path) -> None:
     crew = Workers(2)
     with pytest.raises(error), crew:
-        _leave_busy(crew, error())
+        _leave_busy(crew, error(), tmp_path)
     assert not alive(process.pid for process in crew.processes)
 
 
-def _leave_busy(crew: Workers, error: BaseException) -> None:
+def _leave_busy(crew: Workers, error: BaseException, folder: Path) -> None:
     """Raises an error while the workers are busy and nobody waits for them."""
     for rank, pipe in enumerate(crew._pipes):
-        pipe.send_bytes(pickle.dumps((busy, (rank,))))
-    sleep(0.3)
+        pipe.send_bytes(pickle.dumps((busy, (rank, str(folder)))))
+    assert wait_until_busy(range(2), folder)
     raise error
 
 
@@ -195,24 +191,27 @@ def environ() -> dict[str, str]:
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_busy_workers_end_with_their_parent(number: signal.Signals) -> None:
+def test_busy_workers_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
     code = """
+import sys
 from dlperf.workers import Workers
 from tests.processes import busy
 with Workers(2) as crew:
     print(*(process.pid for process in crew.processes), flush=True)
-    crew.run(busy)
+    crew.run(busy, sys.argv[1])
 """
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ()
-    )
-    assert parent.stdout
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    assert len(alive(pids)) == 2
-    sleep(0.3)
-    parent.send_signal(number)
-    assert processes.soon(lambda: not alive(pids)), f"still there: {alive(pids)}"
-    parent.communicate()
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ())
+    try:
+        assert parent.stdout
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert wait_until_busy(range(2), tmp_path)
+        assert len(alive(pids)) == 2
+        parent.send_signal(number)
+        assert processes.wait_until(lambda: not alive(pids)), f"still there: {alive(pids)}"
+    finally:
+        parent.kill()
+        parent.communicate()
 
 
 @linux

@@ -23,6 +23,7 @@ from dlperf.asynchrony.costs import Costs, Loop
 from dlperf.asynchrony.engine import Engine
 from dlperf.measurement import Measurement
 from dlperf.turns import Turns
+from tests.processes import DEADLINE_S, wait_until
 
 
 def simulated(costs: Costs, n: int) -> float:
@@ -170,7 +171,9 @@ def test_branches_give_the_same_on_one_device_and_on_two() -> None:
             assert torch.allclose(torch.from_numpy(z.asnumpy()), x @ x @ x + y @ y @ y)
 
 
-def test_work_that_is_left_over_is_seen() -> None:
+def test_work_that_is_left_over_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an engine does only while this thread rests, until it has done it."""
+
     def spin() -> None:
         end = time.thread_time() + 0.03
         while time.thread_time() < end:
@@ -178,8 +181,11 @@ def test_work_that_is_left_over_is_seen() -> None:
 
     during, after = blocking.left_over(spin, rest=0.01)
     assert during >= 0.03
+    resting = threading.Event()
     with Engine(["cpu"]) as engine:
-        during, after = blocking.left_over(lambda: engine.enqueue(spin).queue, rest=1)
+        monkeypatch.setattr(blocking, "sleep", lambda seconds: (resting.set(), engine.waitall()))
+        calls = lambda: engine.enqueue(lambda: (resting.wait(DEADLINE_S), spin())).queue
+        during, after = blocking.left_over(calls, rest=1)
     assert after >= 0.03
 
 
@@ -355,10 +361,13 @@ def test_a_batch_takes_the_bytes_it_is_said_to() -> None:
     assert sum(x.untyped_storage().nbytes() for x in batch) == backlog.BATCH_BYTES
 
 
-def test_peak_sees_memory_that_came_and_went() -> None:
+def test_peak_sees_memory_that_came_and_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, occupied = [], backlog.occupied
+    monkeypatch.setattr(backlog, "occupied", lambda device: looks.append(occupied(device)) or looks[-1])
     with backlog.Peak("cpu") as peak:
         block = torch.ones(2**24)
-        time.sleep(0.05)
+        before = len(looks)
+        assert wait_until(lambda: len(looks) > before + 1)  # the first look may have begun earlier
         del block
     assert peak.bytes >= 2**26
 

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.patches import PathPatch, Rectangle
 
@@ -37,7 +37,7 @@ from dlperf.asynchrony.engine.operations import FRONT_END
 from dlperf.plot import figure
 
 TWO = ("cpu:0", "cpu:1")
-LONG = 60  # seconds: the watchdog's patience, never a measure
+LONG = 300  # seconds: the watchdog's patience, never a measure
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,6 @@ def in_order(steps: list[tuple[Any, ...]]) -> list[torch.Tensor]:
     return x
 
 
-@settings(max_examples=80)
 @given(st.lists(STEP, max_size=40), st.sampled_from([1, 3, float("inf")]))
 def test_random_programs_give_what_running_them_in_order_gives(steps: list[tuple[Any, ...]], depth: float) -> None:
     with Engine((*TWO, "cpu:2"), depth=depth) as engine:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import forward_ad
@@ -104,7 +104,6 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 # What a program computes.
 
 
-@settings(max_examples=60)
 @given(steps_of({**EXACT, **ROUNDED, **SHAPED}), st.sampled_from([(3, 4), (1, 4), (3, 1), ()]), st.integers(0, 99))
 def test_any_program_computes_what_eager_does(steps: list[Step], shape: tuple[int, ...], seed: int) -> None:
     """Bit for bit, since the generated Python calls the same routines; with inputs of shapes that broadcast."""
@@ -388,8 +387,8 @@ def test_each_pass_alone_and_all_together_change_no_result(
     fn = program(steps, {**EXACT, **SHAPED})
     try:
         graph = trace(fn, x, y)
-    except TraceError:
-        return
+    except TraceError:  # shapes that do not go together
+        reject()
     rewritten = rewrite(graph)
     assert all(map(same_bits, symbolic.interpret(rewritten, x, y), symbolic.interpret(graph, x, y)))
     if rewrite in PASSES[:4]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ from dlperf.environment import places
 from dlperf.hardware import blocks, disks, reference_tools, storage
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
+from tests.processes import DEADLINE_S
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/root rw
@@ -143,7 +143,8 @@ def test_a_file_system_without_direct_access_is_refused(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int) -> None:
+def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "PATIENCE", DEADLINE_S)
     with storage.scratch(2**22, str(tmp_path)) as path:
         measured = storage.rate(path, 2**12, depth, cache=storage.PageCache.FULL, seconds=0.01, samples=3)
     assert len(measured.samples) == 3
@@ -165,42 +166,42 @@ def test_a_write_is_confirmed_only_where_the_probe_says_so(monkeypatch: pytest.M
     assert loops == [blocks.write, blocks.write_through]
 
 
-def counting(every: float, limit: int) -> tuple[np.ndarray, np.ndarray, Thread]:
-    """Returns a counter that a thread increases ``limit`` times, a flag to stop it, and the thread."""
-    done, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
+def counting(every: float, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
+    """Returns a counter that grows each ``every`` seconds of the probe's clock, and a flag to stop.
 
-    def count() -> None:
-        for _ in range(limit):
-            if stop[0]:
-                return
-            time.sleep(every)
-            done[0] += 1
+    That clock moves when the probe sleeps.
+    """
+    done, stop, now = np.zeros(1, np.int64), np.zeros(1, np.int64), [0.0]
 
-    return done, stop, Thread(target=count)
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        done[0] = int(now[0] / every)
 
-
-def test_a_slow_disk_is_counted_until_enough_are_done() -> None:
-    done, stop, worker = counting(0.02, 1000)
-    worker.start()
-    rate = storage.finished(done, stop, 0.01)
-    seen, stop[0] = int(done[0]), 1
-    worker.join()
-    assert seen >= storage.ENOUGH
-    assert 0 < rate < 50.5  # at most one in 0.02 s
+    monkeypatch.setattr(storage, "time", SimpleNamespace(sleep=sleep, perf_counter=lambda: now[0]))
+    return done, stop
 
 
-def test_a_sample_ends_when_the_file_comes_round() -> None:
-    done, stop, worker = counting(0.002, 10_000)
-    worker.start()
+def test_a_slow_disk_is_counted_until_enough_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, stop = counting(0.02, monkeypatch)
+    assert storage.finished(done, stop, 0.01) == pytest.approx(50, rel=0.01)
+    assert done[0] == storage.ENOUGH + 1  # the end of the first one starts the clock
+
+
+def test_a_quick_disk_is_counted_for_as_long_as_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, stop = counting(0.001, monkeypatch)
+    assert storage.finished(done, stop, 0.5) == pytest.approx(1000, rel=0.01)
+    assert done[0] == pytest.approx(500, abs=5)
+
+
+def test_a_sample_ends_when_the_file_comes_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, stop = counting(0.002, monkeypatch)
     storage.finished(done, stop, 5.0, most=10)
-    seen, stop[0] = int(done[0]), 1
-    worker.join()
-    assert seen < 1000
+    assert done[0] == 11
 
 
 def test_where_nothing_ends_the_rate_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "PATIENCE", 0.05)
-    assert storage.finished(np.zeros(1, np.int64), np.zeros(1, np.int64), 0.01) == 0
+    done, stop = counting(1e9, monkeypatch)
+    assert storage.finished(done, stop, 0.01) == 0
 
 
 def test_a_system_without_direct_access_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from dlperf.parallel.overlap import SIDES, Product, Trial, compared, over_link, 
 from dlperf.turns import columns
 from tests.nets import small_net
 
-needs_namespaces = pytest.mark.skipif(bool(network.unavailable()), reason=network.unavailable())
 times = st.floats(1e-6, 10)
 
 
@@ -121,11 +120,12 @@ def test_hidden_is_what_of_the_link_lies_before_the_last_gradient() -> None:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Network]:
+    if why := network.unavailable():
+        pytest.skip(why)
     with Network(2) as made:
         yield made
 
 
-@needs_namespaces
 @pytest.mark.parametrize("how", ["transfer", "in turn", "pipeline", "waited"])
 def test_every_chunk_is_sent_and_arrives_in_order(pair: Network, how: str) -> None:
     seen = over_link(pair, Product(rows=512, inner=64, columns=256, chunks=4), how)
@@ -138,13 +138,11 @@ def test_every_chunk_is_sent_and_arrives_in_order(pair: Network, how: str) -> No
         assert all(arrived < begin for arrived, begin in zip(seen.arrived, begins, strict=False))
 
 
-@needs_namespaces
 def test_a_transfer_takes_at_least_what_the_link_needs(pair: Network) -> None:
     work = Product(rows=2048, inner=8, columns=512)
     assert over_link(pair, work, "transfer").seconds > 0.95 * work.bytes / PAYLOAD / pair.rate
 
 
-@needs_namespaces
 @pytest.mark.parametrize("how", ["at the end", "as ready", "DDP"])
 def test_gradients_are_those_of_the_whole_batch(pair: Network, how: str) -> None:
     task = gradients.Task(batch=6, make=small_net)
@@ -160,12 +158,10 @@ def test_gradients_are_those_of_the_whole_batch(pair: Network, how: str) -> None
             assert len(step.sent) == len(step.arrived) == len(step.sizes)
 
 
-@needs_namespaces
 def test_ten_lines_average_gradients_too(pair: Network) -> None:
     assert gradients.difference(pair, gradients.Task(batch=3, make=small_net)) < 1e-5
 
 
-@needs_namespaces
 def test_alone_each_host_has_its_own_gradient(pair: Network) -> None:
     a, b = pair.run(gradients.train, 2, gradients.Task(batch=3, make=small_net), "alone")
     assert not a.gradient.equal(b.gradient)

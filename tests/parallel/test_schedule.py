@@ -8,9 +8,9 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import CancelledError
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 
 import networkx
@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from dlperf.asynchrony.engine import Engine, Variable
 from dlperf.parallel import mlp, schedule
 from dlperf.parallel.schedule import Graph, Pool, Task
+from tests.processes import DEADLINE_S, wait_until
 
 RULES = schedule.list_schedule, schedule.longest_first
 
@@ -152,21 +153,34 @@ def test_grahams_anomaly_more_workers_take_longer() -> None:
     assert schedule.lower_bound(GRAHAM, 4) == 12
 
 
-def played(pool: Engine, tasks: Graph, unit: float) -> list[int]:
-    """Returns in which order an engine began tasks that sleep for so many units each."""
-    results = {number: Variable() for number in tasks}
+def played(pool: Engine, tasks: Graph, turns: Sequence[schedule.Turn]) -> list[int]:
+    """Returns in which order an engine began tasks that end in the order of ``turns``.
+
+    A task ends when it is told to, which is when all that should have begun by then has begun.
+    """
+    results, ends = ({number: each() for number in tasks} for each in (Variable, threading.Event))
+    begun: list[int] = []
 
     def program() -> None:
         for number, task in tasks.items():
-            reads = [results[other] for other in task.after]
-            pool.enqueue(partial(time.sleep, task.seconds * unit), reads, [results[number]], name=str(number))
+            run = lambda number=number: (begun.append(number), ends[number].wait(DEADLINE_S))
+            pool.enqueue(run, [results[other] for other in task.after], [results[number]], name=str(number))
 
-    run = schedule.behind_a_gate(pool, program)
-    return [int(op.name) for op in sorted(run, key=lambda op: op.start)]
+    def director() -> None:
+        for turn in sorted(turns, key=lambda turn: turn.end):
+            due = {other.number for other in turns if other.start < turn.end}
+            wait_until(lambda due=due: due <= set(begun))
+            ends[turn.number].set()
+
+    with ThreadPoolExecutor(1) as other_thread:
+        directed = other_thread.submit(director)
+        schedule.behind_a_gate(pool, program)
+        directed.result()
+    return begun
 
 
 def test_the_pool_follows_the_rule() -> None:
-    """No two tasks end within a unit, so that noise cannot turn the order."""
+    """No two tasks end at the same time, so that one order is right."""
     tasks = {
         **{0: Task(6), 1: Task(4), 2: Task(6), 3: Task(3, (0,))},
         **{4: Task(1, (2,)), 5: Task(5, (2,)), 6: Task(3, (1,)), 7: Task(2, (3,))},
@@ -176,14 +190,14 @@ def test_the_pool_follows_the_rule() -> None:
     order = [turn.number for turn in turns]
     assert order == [0, 1, 2, 6, 3, 4, 5, 7]
     with Pool(["cpu:0", "cpu:1"]) as pool:
-        found = played(pool, tasks, unit=0.05)
+        found = played(pool, tasks, turns)
     assert set(found[:2]) == set(order[:2])  # the first two begin at once
     assert found[2:] == order[2:]
 
 
 def test_a_pool_says_who_ran_what_and_everyone_may() -> None:
     with Pool(["cpu:0", "cpu:1", "cpu:2"]) as pool:
-        meet = threading.Barrier(3)
+        meet = threading.Barrier(3, timeout=DEADLINE_S)
         run = schedule.behind_a_gate(pool, lambda: [pool.enqueue(meet.wait) for _ in range(3)])
         assert {op.device for op in run} == {"cpu:0", "cpu:1", "cpu:2"}
 
@@ -208,7 +222,7 @@ def test_the_threads_of_a_forgotten_pool_end() -> None:
     del pool
     gc.collect()
     for thread in threads:
-        thread.join(10)
+        thread.join(DEADLINE_S)
         assert not thread.is_alive()
 
 
@@ -236,7 +250,7 @@ def test_a_pool_starts_anew_in_a_forked_process() -> None:
         assert (pool.array(torch.ones(2)) + 1).sum().item() == 4
         child = os.fork()
         if not child:
-            signal.alarm(30)  # rather than hang
+            signal.alarm(int(DEADLINE_S))  # rather than hang
             works = False
             try:
                 run = schedule.behind_a_gate(pool, lambda: [pool.enqueue(time.perf_counter) for _ in range(4)])

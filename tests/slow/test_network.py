@@ -9,7 +9,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter, sleep
+from pathlib import Path
+from time import sleep
 
 import psutil
 import pytest
@@ -19,7 +20,7 @@ from dlperf.environment import places
 from dlperf.network import PAYLOAD, Network, Unavailable
 from tests import hosts, processes
 from tests.conftest import ROOT
-from tests.processes import alive, busy, fails_beside_busy, network_of, networks
+from tests.processes import DEADLINE_S, alive, busy, fail_beside_busy, network_of, networks
 
 why = network.unavailable()
 needs_namespaces = pytest.mark.skipif(bool(why), reason=why)
@@ -59,7 +60,7 @@ def test_a_link_is_never_faster_than_its_rate(rate: float) -> None:
     size = int(rate / 4)
     with Network(2, rate) as made:
         _, seconds = made.run(hosts.trickle, size)
-    assert seconds >= 0.95 * size / PAYLOAD / rate  # a full bucket passes at once, before the clock starts too
+    assert seconds >= 0.95 * size / PAYLOAD / rate  # a full bucket passes at once
 
 
 @needs_namespaces
@@ -100,12 +101,11 @@ def test_a_host_that_ends_is_told_of() -> None:
 
 
 @needs_namespaces
-def test_the_first_failure_is_raised_while_others_are_busy() -> None:
+def test_the_first_failure_is_raised_while_others_are_busy(tmp_path: Path) -> None:
+    """Whoever waited for host 0, which is busy for days, would run into the deadline, which is another error."""
     with Network(2) as made:
-        start = perf_counter()
-        with pytest.raises(RuntimeError, match=r"host 1 failed in fails_beside_busy(.|\n)*no such gradient"):
-            made.run(fails_beside_busy)
-        assert perf_counter() - start < 30  # host 0 would be busy for days
+        with pytest.raises(RuntimeError, match=r"host 1 failed in fail_beside_busy(.|\n)*no such gradient"):
+            made.run(fail_beside_busy, str(tmp_path), timeout=2 * DEADLINE_S)
         with pytest.raises(RuntimeError, match="this network has ended"):
             made.run(hosts.hello, "word")
 
@@ -118,7 +118,7 @@ def test_a_time_limit_names_who_is_late() -> None:
 
 @needs_namespaces
 def test_hosts_may_write_as_much_as_they_like(pair: Network) -> None:
-    assert pair.run(hosts.shout, timeout=60) == [0, 1]
+    assert pair.run(hosts.shout, timeout=DEADLINE_S) == [0, 1]
 
 
 @needs_namespaces
@@ -140,11 +140,12 @@ def test_each_link_has_its_own_rate() -> None:
 
 @needs_delays
 @pytest.mark.parametrize(("delay", "trip"), [(0.01, 0.04), ((0.0, 0.02), 0.04)])
-def test_a_round_trip_takes_the_delays_of_both_links_twice(delay: float | tuple[float, float], trip: float) -> None:
+def test_a_round_trip_takes_at_least_the_delays_of_both_links_twice(
+    delay: float | tuple[float, float], trip: float
+) -> None:
     with Network(2, delay=delay) as made:
-        trips = sorted(made.run(hosts.ping_pong, 20)[0])
-    assert trips[0] >= trip
-    assert trips[10] < 3 * trip
+        trips = made.run(hosts.ping_pong, 5)[0]
+    assert min(trips) >= trip
 
 
 @needs_delays
@@ -152,7 +153,7 @@ def test_a_link_with_a_delay_keeps_its_rate_and_every_byte() -> None:
     rate = 5e6
     with Network(2, rate, 0.002) as made:
         _, seconds = made.run(hosts.trickle, int(rate / 2))
-    assert 0.95 * 0.5 / PAYLOAD <= seconds < 10
+    assert seconds >= 0.95 * 0.5 / PAYLOAD
 
 
 def test_a_delay_without_tap_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,30 +167,35 @@ def test_a_delay_without_tap_says_what_it_needs(monkeypatch: pytest.MonkeyPatch)
 def test_what_is_sent_over_a_cut_link_comes_when_it_is_mended(delay: float) -> None:
     with Network(2, delay=delay) as made:
         made.run(hosts.connect)
-        assert made.run(hosts.say, b"before", 60.0) == [b"", b"before"]
+        assert made.run(hosts.say, b"before", DEADLINE_S) == [b"", b"before"]
         with made.severed(1):
-            assert made.run(hosts.say, b"meanwhile", 1.0) == [b"", b""]
-        assert made.run(hosts.listen, 60.0) == [b"", b"meanwhile"]
+            assert made.run(hosts.say, b"meanwhile", 0.5) == [b"", b""]
+        assert made.run(hosts.listen, DEADLINE_S) == [b"", b"meanwhile"]
 
 
 @needs_namespaces
 def test_a_cut_host_cannot_be_reached_and_the_others_can() -> None:
     with Network(3) as made:
+        made.run(hosts.listen_for_connections)
         made.cut(2)
-        assert made.run(hosts.ping_pong_of_two, 3)[0]
-        with pytest.raises(TimeoutError, match="host 0, 1, 2 did not answer"):
-            made.run(hosts.summed, 3, 10, timeout=2)
+        assert made.run(hosts.can_connect, [DEADLINE_S, DEADLINE_S, 0.5]) == [True, True, False]
+        made.mend(2)
+        assert made.run(hosts.can_connect, [DEADLINE_S] * 3) == [True] * 3
 
 
 @needs_namespaces
-def test_a_link_is_cut_and_mended_while_hosts_run(pair: Network) -> None:
+def test_a_link_is_cut_and_mended_while_hosts_run(pair: Network, tmp_path: Path) -> None:
     pair.run(hosts.connect)
     with ThreadPoolExecutor(1) as pool:
         pair.cut(0)
-        answer = pool.submit(pair.run, hosts.say, b"late", 60.0)
-        sleep(0.5)
-        assert not answer.done()
-        pair.mend(0)
+        sent = tmp_path / "sent"
+        answer = pool.submit(pair.run, hosts.say, b"late", DEADLINE_S, str(sent))
+        try:
+            assert processes.wait_until(sent.exists)
+            sleep(0.2)  # in which an uncut link would have brought it
+            assert not answer.done()
+        finally:
+            pair.mend(0)
         assert answer.result() == [b"", b"late"]
 
 
@@ -202,8 +208,9 @@ def test_only_links_that_are_there_are_cut(pair: Network) -> None:
 PARENT = """
 import os, sys
 from dlperf.network import Network
-from tests.processes import busy, fails_beside_busy
+from tests.processes import busy, fail_beside_busy
 from tests import hosts
+folder = sys.argv[1]
 with Network(2) as net:
     print("up", flush=True)
     sys.stdin.readline()
@@ -214,10 +221,11 @@ with Network(2) as net:
 class Parent:
     """A process that makes a network, and what belongs to it: processes and namespaces."""
 
-    def __init__(self, body: str) -> None:
+    def __init__(self, body: str, folder: Path) -> None:
         environ = {**os.environ, "PYTHONPATH": f"{ROOT / 'code'}:{ROOT}"}
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self.process = subprocess.Popen([sys.executable, "-c", PARENT.format(body)], **streams, env=environ)
+        command = [sys.executable, "-c", PARENT.format(body), str(folder)]
+        self.folder, self.process = folder, subprocess.Popen(command, **streams, env=environ)
 
     def look(self) -> None:
         """Notes which processes it has started, and in which namespaces they live."""
@@ -237,8 +245,8 @@ class Parent:
 
 
 @pytest.fixture
-def parent(request: pytest.FixtureRequest) -> Iterator[Parent]:
-    made = Parent(request.param)
+def parent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Parent]:
+    made = Parent(request.param, tmp_path)
     yield made
     made.process.kill()
     made.process.communicate()
@@ -247,21 +255,21 @@ def parent(request: pytest.FixtureRequest) -> Iterator[Parent]:
 
 
 @needs_namespaces
-@pytest.mark.parametrize("parent", ["net.run(busy)"], indirect=True)
+@pytest.mark.parametrize("parent", ["net.run(busy, folder)"], indirect=True)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_busy_hosts_end_within_a_second_of_their_parent(parent: Parent, number: signal.Signals) -> None:
+def test_busy_hosts_end_with_their_parent(parent: Parent, number: signal.Signals) -> None:
     parent.let_it_run()
-    sleep(0.5)  # now they are busy
+    assert processes.wait_until_busy(range(2), parent.folder)
     parent.process.send_signal(number)
-    parent.process.wait()
-    assert processes.soon(parent.has_left_nothing)
+    parent.process.wait(DEADLINE_S)
+    assert processes.wait_until(parent.has_left_nothing)
 
 
 @needs_namespaces
 @pytest.mark.parametrize(
     "parent",
     [
-        "net.run(fails_beside_busy)",
+        "net.run(fail_beside_busy, folder)",
         "net.run(busy, timeout=0.5)",
         "net.run(hosts.leave_a_child)",
         "net.run(hosts.leave_a_child); os._exit(0)",
@@ -272,8 +280,8 @@ def test_busy_hosts_end_within_a_second_of_their_parent(parent: Parent, number: 
 )
 def test_hosts_end_however_the_block_does(parent: Parent) -> None:
     parent.let_it_run()
-    parent.process.wait()
-    assert processes.soon(parent.has_left_nothing)
+    parent.process.wait(DEADLINE_S)
+    assert processes.wait_until(parent.has_left_nothing)
 
 
 @needs_namespaces
@@ -284,10 +292,10 @@ def test_a_network_that_is_just_starting_ends_with_its_parent(parent: Parent, se
         parent.look()
         return len(parent.pids) >= several
 
-    assert processes.soon(started, 60)
+    assert processes.wait_until(started)
     parent.process.kill()
-    parent.process.wait()
-    assert processes.soon(parent.has_left_nothing, 30)  # Python itself may be starting
+    parent.process.wait(DEADLINE_S)
+    assert processes.wait_until(parent.has_left_nothing)
 
 
 @needs_namespaces
@@ -296,7 +304,7 @@ def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -
     with Network(2) as made:
         pids = [child.pid for child in psutil.Process(made._switch.pid).children(recursive=True)]
         os.kill([made._switch.pid, *pids][which], signal.SIGKILL)
-        assert processes.soon(lambda: not alive(pids))
+        assert processes.wait_until(lambda: not alive(pids))
         with pytest.raises(RuntimeError, match="this network has ended"):
             made.cut(0)
         with pytest.raises(RuntimeError, match="its process has ended"):

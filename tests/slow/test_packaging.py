@@ -5,19 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from dlperf.environment import lacking
 from tests.test_packaging import EXTRAS, MODULES, names
 
 
 def python(code: str, *refused: str) -> str:
-    """Returns what a program prints in an interpreter that has none of the ``refused`` packages."""
+    """Returns what a program prints in an interpreter that has none of the ``refused`` packages; it may change them."""
     refuse = f"""
 import importlib.abc, sys
+refused = {set(refused)!r}
 class Refuse(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {set(refused)!r}:
+        if name.partition(".")[0] in refused:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Refuse())
 """
@@ -26,29 +25,37 @@ sys.meta_path.insert(0, Refuse())
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize(
-    ("package", "probe"), [("pyroute2", "links.over_ten_gigabit"), ("cramjam", "compression.snappy")]
-)
-def test_a_probe_names_the_package_that_it_lacks_and_not_the_system(package: str, probe: str) -> None:
+def test_a_probe_names_the_package_that_it_lacks_and_not_the_system() -> None:
+    probes = {"pyroute2": "links.over_ten_gigabit", "cramjam": "compression.snappy"}
     code = f"""
-from dlperf.hardware import Unknown, {probe.partition(".")[0]}
-try:
-    {probe}()
-except Unknown as why:
-    print(why)
+from dlperf.hardware import Unknown, compression, links
+for probe in {", ".join(probes.values())}:
+    try:
+        probe()
+    except Unknown as why:
+        print(why)
 """
-    assert python(code, package) == lacking(package)
+    assert python(code, *probes).splitlines() == list(map(lacking, probes))
 
 
-@pytest.mark.parametrize("package", ["numba", "psutil", "tqdm"])
-def test_without_its_packages_the_survey_names_the_first(package: str) -> None:
-    code = """
-try:
-    import dlperf.hardware
-except ImportError as error:
-    print(error)
+def test_without_its_packages_the_survey_names_the_first() -> None:
+    packages = ["numba", "psutil", "tqdm"]
+    code = f"""
+import dlperf.environment
+for package in {packages}:
+    refused.clear()
+    refused.add(package)
+    for name in list(sys.modules):
+        if name.startswith("dlperf.hardware") or name.partition(".")[0] == package:
+            del sys.modules[name]
+    try:
+        import dlperf.hardware
+    except ImportError as error:
+        print(str(error).splitlines()[-1])
 """
-    assert python(code, package).endswith(lacking(package))
+    said = python(code).splitlines()
+    assert len(said) == len(packages)
+    assert [line.endswith(lacking(package)) for line, package in zip(said, packages, strict=True)] == [True] * 3
 
 
 def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:

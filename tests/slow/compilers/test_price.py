@@ -1,15 +1,16 @@
-"""What it costs to compile a model, in a process of its own."""
+"""What it costs to compile a model: how many graphs are made, and what a process of its own is asked."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from dlperf.compilers import price
-from dlperf.environment import compiler
 from dlperf.models import gpt, steps
 
 
@@ -41,11 +42,18 @@ def _parts(size: gpt.Size) -> tuple[Any, ...]:
     return model, torch.optim.AdamW(model.parameters()), characters, characters
 
 
-@pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
-def test_new_processes_compile_into_a_folder_each(tmp_path: Path) -> None:
-    found = price.first_steps(tmp_path)
-    assert list(found) == ["whole", "by_block"]
-    for way, (seconds, graphs) in found.items():
-        assert seconds > 0
-        assert graphs == 1
-        assert any((tmp_path / way).rglob("*.so"))
+def test_new_processes_compile_into_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each is asked, and where; that they then compile there is tested in `tests/long`."""
+    asked: dict[str, str] = {}
+
+    def run(command: list[str], env: dict[str, str], **_: Any) -> SimpleNamespace:
+        assert command[:2] == [sys.executable, "-c"]
+        assert env["TORCHINDUCTOR_COMPILE_THREADS"] == "1"
+        asked[env["TORCHINDUCTOR_CACHE_DIR"]] = command[2]
+        return SimpleNamespace(stdout="[1.5, 1]\n")
+
+    monkeypatch.setattr(price.subprocess, "run", run)
+    assert price.first_steps(tmp_path, "cpu") == {"whole": (1.5, 1), "by_block": (1.5, 1)}
+    assert asked.keys() == {str(tmp_path / way) for way in ("whole", "by_block")}
+    for way in ("whole", "by_block"):
+        assert f"price.first_step('{way}', 'cpu')" in asked[str(tmp_path / way)]

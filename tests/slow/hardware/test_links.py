@@ -1,41 +1,73 @@
-"""The emulated links: what arrives, in what time at least, and what iperf3 says of them."""
+"""The emulated links: what arrives, in what time at least, and how iperf3 is asked about them."""
 
 from __future__ import annotations
 
-import shutil
+import json
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from dlperf import network
 from dlperf.hardware import links, reference_tools
 from dlperf.network import GIGABIT, PAYLOAD, Network
+from tests import faked
 
 why = network.unavailable()
 pytestmark = pytest.mark.skipif(bool(why), reason=why)
-needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+
+RECEIVED = json.dumps({"end": {"sum_received": {"bits_per_second": 8e8}}})
+"""What iperf3 prints of 100 MB/s, in short."""
 
 
-def test_a_message_takes_at_least_its_bytes_at_the_rate() -> None:
-    with Network(2, GIGABIT / 10) as link, links.over(link) as trips:
-        assert trips(2**20, 2) >= 0.9 * 2 * 2**20 / PAYLOAD / (GIGABIT / 10)
-        short, long = links.by_size(trips, [16, 2**20], samples=3)
-    assert short.median < long.median
+RATE = GIGABIT / 10
 
 
-@needs_iperf3
-def test_iperf3_and_the_probe_find_the_same_link() -> None:
-    with Network(2, GIGABIT / 10) as link, links.over(link) as trips:
-        ours = links.bandwidth(trips, 2**22)
-        theirs = reference_tools.iperf3_over(link, 2**22)
-    assert ours / theirs == pytest.approx(1, abs=0.25)
+@pytest.fixture(scope="module")
+def faked_iperf3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield faked.command("iperf3", RECEIVED, tmp_path_factory.mktemp("tools"), patch)
 
 
-@needs_iperf3
-def test_iperf3_within_the_machine_is_no_slower_than_its_whole_run() -> None:
-    start = time.perf_counter()
-    rate = reference_tools.iperf3(2**28)
-    assert 2**28 / rate <= time.perf_counter() - start
+@pytest.fixture(scope="module")
+def link(faked_iperf3: Path) -> Iterator[Network]:
+    """Two hosts, which import the probes once, and find the stand-in for iperf3."""
+    with Network(2, RATE) as made:
+        yield made
+
+
+def test_a_message_takes_at_least_its_bytes_at_the_rate(link: Network) -> None:
+    size, rate = 2**20, RATE
+    with links.over(link) as trips:
+        assert trips(size, 2) >= 0.9 * 2 * size / PAYLOAD / rate
+        short, long = links.by_size(trips, [16, size], samples=3)
+    assert min(long.samples) >= 0.9 * size / PAYLOAD / rate
+    assert [len(m.samples) for m in (short, long)] == [3, 3]
+
+
+def calls(log: Path) -> list[list[str]]:
+    """Returns the arguments of each call so far, and forgets them."""
+    said = list(map(json.loads, log.read_text().splitlines()))
+    log.unlink()
+    return said
+
+
+def test_iperf3_is_asked_at_both_ends_of_a_link(link: Network, faked_iperf3: Path) -> None:
+    """Beside a real iperf3 the link is measured in `tests/long`."""
+    assert reference_tools.iperf3_over(link, 2**22) == 1e8
+    client, server = sorted(calls(faked_iperf3), key=lambda call: call[0])
+    assert (client[:2], server[0]) == (["--client", "10.0.0.2"], "--server")
+    assert client[client.index("--bytes") + 1] == str(2**22)
+    assert server[server.index("--bind") + 1] == "10.0.0.2"
+    assert client[client.index("--port") + 1] == server[server.index("--port") + 1]
+
+
+def test_iperf3_is_asked_at_a_free_port_within_the_machine(faked_iperf3: Path) -> None:
+    assert reference_tools.iperf3(2**28) == 1e8
+    said = calls(faked_iperf3)
+    assert {call[0] for call in said} == {"--client", "--server"}
+    assert len({call[call.index("--port") + 1] for call in said}) == 1
 
 
 def test_four_kibibytes_go_over_ten_gigabit(monkeypatch: pytest.MonkeyPatch) -> None:
