@@ -217,8 +217,7 @@ def test_build_folder_that_is_a_file(tiny: Book, build_here: Here) -> None:
 
 def in_mounted_build(book: Book, options: str) -> subprocess.CompletedProcess[str]:
     """Builds the book with `_build` on a file system of its own, in a namespace that ends with the build."""
-    jupyter_book = Path(sys.executable).with_name("jupyter-book")
-    script = f"mkdir -p _build && mount -t tmpfs -o {options} none _build && {jupyter_book} build ."
+    script = f"mkdir -p _build && mount -t tmpfs -o {options} none _build && {sys.executable} -m booktools build"
     return subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
         cwd=book.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "MACHINE": ""},

@@ -103,7 +103,7 @@ cuda_graphs.behind_a_gate(cuda_graphs.tiny_kernels(5, "cuda"), 5, torch.device("
 from dlperf.compilers import dispatch
 busy(0.2)
 assert dispatch.add_in_python(1, 1, torch.device("cuda"))[1] < 0.1
-dispatch.additions(1, torch.device("cuda"), 1)
+dispatch.additions(1, torch.device("cuda"), 1, warm_up=0)
 real, torch.add = torch.add, lambda *_: busy()
 assert dispatch.add_in_python(1, 2, torch.device("cuda"))[1] > 0.015
 """,

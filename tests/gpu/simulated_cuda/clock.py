@@ -7,7 +7,7 @@ import timeit
 
 from simulated_cuda.library import library
 
-READ = 1e-7
+READ = 1e-8
 """Seconds that pass when the clock is read, so that a loop that waits for a moment ends."""
 
 
