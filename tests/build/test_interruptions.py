@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ import pytest
 
 from booktools.book import Book
 from booktools.publish import mend, publish
-from booktools.room import is_full
+from booktools.room import NoRoomFilter, is_full
 from tests.conftest import edit, edit_both
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
@@ -241,6 +242,18 @@ def test_no_room_is_seen_through_other_errors() -> None:
     assert is_full(full)
     assert not is_full(OSError(13, "Permission denied"))
     assert not is_full(None)
+
+
+def test_no_room_is_seen_in_what_sphinx_warns_of() -> None:
+    """It makes a warning of the error, and goes on: which page it was, and in which language, is chance."""
+    found = NoRoomFilter()
+    said = lambda text, *values: found.filter(logging.LogRecord("sphinx", logging.WARNING, "", 0, text, values, None))
+    assert said("error writing file %s: %s", "a.html", PermissionError(13, "Permission denied"))
+    assert not found.seen
+    assert not said("error writing file %s: %s", "a.html", OSError(28, "No space left on device"))
+    assert found.seen
+    assert not said("cannot copy static file %r", OSError(28, "No space left on device"))
+    assert said("undefined label: %s", "a")
 
 
 def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
