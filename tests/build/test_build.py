@@ -16,8 +16,8 @@ from booktools.keys import stored
 from booktools.notebook import KEY, read_records
 from booktools.outcomes import choose
 from booktools.records import HERE
-from tests.build.conftest import Here, Shared, copy_of
-from tests.conftest import build, edit, edit_both
+from tests.build.conftest import Here
+from tests.conftest import edit, edit_both
 
 
 def page(book: Book, name: str) -> str:
@@ -131,31 +131,14 @@ def test_machines_are_a_table_or_a_chart(built: Book) -> None:
     assert "大小" in page(built, "zh/tiny.html")
 
 
-@pytest.fixture(scope="session")
-def beside_a_record(built: Book, shared: Shared) -> Book:
-    """The tiny book, built where a machine is recorded, too."""
+def shows_both_machines(book: Book) -> None:
+    """Asserts that a table sets this machine beside the recorded one.
 
-    def make(folder: Path) -> None:
-        book = copy_of(built, folder)
-        record(book)
-        done = build(book)
-        assert done.returncode == 0, done.stdout
-
-    return Book(shared("beside-a-record", make) / "book")
-
-
-@pytest.fixture
-def with_record(beside_a_record: Book, tmp_path: Path) -> Book:
-    """A copy of that, free to change."""
-    return copy_of(beside_a_record, tmp_path)
-
-
-def test_a_table_sets_this_machine_beside_the_recorded_ones(beside_a_record: Book) -> None:
-    """A row each: what both measured, with the record's name, and what neither did."""
-    copy = beside_a_record
-    shown = str(read_records(nbformat.read(copy.notebooks / "tiny.ipynb", as_version=4), "tiny")["tiny.sum"]["value"])
+    A row each: what both measured, with the record's name, and what neither did.
+    """
+    shown = str(read_records(nbformat.read(book.notebooks / "tiny.ipynb", as_version=4), "tiny")["tiny.sum"]["value"])
     for name, sign in (("tiny.html", ": "), ("zh/tiny.html", "：")):
-        soup = BeautifulSoup(page(copy, name), "html.parser")
+        soup = BeautifulSoup(page(book, name), "html.parser")
         (table,) = (each for each in soup.select("table") if len(each.select("tbody tr")) == 2 and "–" in each.text)
         both, neither = ([cell.get_text() for cell in row.select("td")] for row in table.select("tbody tr"))
         assert both[1].startswith(shown)
@@ -188,10 +171,12 @@ def changed_pages(book: Book, build_here: Here) -> dict[str, set[str]]:
     return {code: {name for name, time in after[code].items() if before[code].get(name) != time} for code in after}
 
 
-def test_only_pages_that_saw_what_changed_are_read_anew(with_record: Book, build_here: Here) -> None:
-    """A label, a claim, a record and a property of a machine, one after another; nothing is executed."""
-    copy = with_record
+def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book, build_here: Here) -> None:
+    """A record, a label, a claim, a value and a property of a machine, one after another; nothing is executed."""
     before = executed(copy)
+    record(copy)
+    assert build_here(copy).returncode == 0  # all: the book was moved
+    shows_both_machines(copy)
     edit(copy.chapters / "labels.zh.po", 'msgstr "线程数"', 'msgstr "线程的个数"')
     assert changed_pages(copy, build_here) == {"en": set(), "zh": {"tiny"}}
     assert "线程的个数" in page(copy, "zh/tiny.html")
