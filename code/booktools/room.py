@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import tempfile
@@ -27,6 +28,25 @@ def is_full(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+class NoRoomFilter(logging.Filter):
+    """Holds back log records that say that there was no room, and notes in ``seen`` that there was one.
+
+    Sphinx makes a warning of the error where it writes a page or copies a file, and goes on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Returns whether a record says anything else."""
+        said = record.getMessage()
+        if any(os.strerror(number) in said for number in (errno.ENOSPC, errno.EDQUOT)):
+            self.seen = True
+            return False
+        return True
 
 
 def needed(book: Book, work: Path) -> int:

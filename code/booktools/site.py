@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import sys
 import traceback
+from logging import getLogger
 from typing import Any
 
 from docutils import nodes
@@ -26,7 +29,7 @@ from booktools.notebook import join
 from booktools.outcomes import choose
 from booktools.page import page_at
 from booktools.records import borrow
-from booktools.room import FULL, is_full
+from booktools.room import FULL, NoRoomFilter, is_full
 
 logger = logging.getLogger(__name__)
 UNUSED_EXTENSIONS = ("sphinx_togglebutton", "sphinx_copybutton", "sphinx_thebe", "sphinx_comments", "sphinx_book_theme",
@@ -52,7 +55,12 @@ def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, qui
         begin(open_edition(book, language, name))
         with patch_docutils(None), docutils_namespace():
             app = _sphinx(book, language, name, fresh, quiet)
+            no_room = NoRoomFilter()
+            for handler in getLogger("sphinx").handlers:
+                handler.addFilter(no_room)
             app.build(force_all=not whole)
+        if no_room.seen:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if app._warncount:
             raise BookError(f"{language.name}: {app._warncount} warning(s) above, each counts as an error")
         finished.write_text(mark, encoding="utf-8")

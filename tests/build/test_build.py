@@ -11,25 +11,13 @@ import pytest
 from bs4 import BeautifulSoup
 
 from booktools.book import Book
+from booktools.edition import FORCED, open_edition
 from booktools.keys import stored
 from booktools.notebook import KEY, read_records
-from tests.conftest import build, copy_tiny_book, edit, edit_both
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Book:
-    """The tiny book, built once from nothing; tests that change it copy it first."""
-    book = copy_tiny_book(tmp_path_factory.mktemp("built") / "book")
-    done = build(book)
-    assert done.returncode == 0, done.stdout
-    return book
-
-
-@pytest.fixture
-def copy(built: Book, tmp_path: Path) -> Book:
-    """A copy of the built book, free to change; times are kept so that Sphinx sees nothing new."""
-    shutil.copytree(built.root, tmp_path / "book")
-    return Book(tmp_path / "book")
+from booktools.outcomes import choose
+from booktools.records import HERE
+from tests.build.conftest import Here
+from tests.conftest import edit, edit_both
 
 
 def page(book: Book, name: str) -> str:
@@ -84,27 +72,43 @@ def test_text_follows_the_outcome(built: Book) -> None:
     assert "这个和很长，共1000个数，而且没找到GPU。" in text_of(built, "zh/tiny.html").replace(" 1000 ", "1000")
 
 
-@pytest.mark.parametrize(
-    ("outcome", "said"),
-    [
-        ("failed", ["Here it ran backwards.", "The sum is short and found no GPU.", "It lies beyond its bound"]),
-        ("held", ["It stays below its bound."]),
-        ("not-run", ["and found no GPU.", "It lies beyond its bound"]),
-    ],
-)
-def test_every_outcome_can_be_seen(copy: Book, outcome: str, said: list[str]) -> None:
-    done = build(copy, BOOKTOOLS_OUTCOME=outcome)
+def test_every_outcome_can_be_seen(copy: Book, build_here: Here) -> None:
+    done = build_here(copy, BOOKTOOLS_OUTCOME="failed")
     assert done.returncode == 0, done.stdout
     text = text_of(copy, "tiny.html")
-    assert [words for words in said if words not in text] == []
+    for words in ("Here it ran backwards.", "The sum is short and found no GPU.", "It lies beyond its bound"):
+        assert words in text
     assert "Time does not run backwards." in text_of(copy, "machines.html")
     assert "Here it ran backwards." not in text_of(copy, "machines.html")
 
 
-def test_an_outcome_that_nothing_speaks_of_stops_the_build(copy: Book) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "phrases", "bound"),
+    [
+        ("", ["long, of {glue:text}`tiny.size` numbers,", "found no GPU"], "failed"),
+        ("held", ["long, of {glue:text}`tiny.size` numbers,", "found no GPU"], "held"),
+        ("failed", ["short", "found no GPU"], "failed"),
+        ("not-run", ["long, of {glue:text}`tiny.size` numbers,", "found no GPU"], "failed"),
+    ],
+)
+def test_an_outcome_that_is_asked_for_stands_for_what_was_run(
+    built: Book, monkeypatch: pytest.MonkeyPatch, outcome: str, phrases: list[str], bound: str
+) -> None:
+    """And for what needs hardware, where it is asked to be as if it had not run; the build asks the same of an edition.
+
+    What was not run here, no page can show as held or failed: nothing was recorded that it could say of it.
+    """
+    monkeypatch.setenv(FORCED, outcome)
+    edition = open_edition(built, built.languages[0], HERE)
+    shown = choose(built.page("en", "tiny").read_text(encoding="utf-8"), edition.outcome)
+    assert f"The sum is {phrases[0]} and {phrases[1]}." in shown
+    assert edition.outcome("tiny.bound") == bound
+
+
+def test_an_outcome_that_nothing_speaks_of_stops_the_build(copy: Book, build_here: Here) -> None:
     path = copy.chapters / "claims" / "tiny.py"
     edit(path, '"tiny.bound", ("tiny.size",)', '"tiny.bound", ("tiny.size", "tiny.lacking")')
-    done = build(copy)
+    done = build_here(copy)
     assert done.returncode == 1
     assert "tiny.bound: not run on the machine shown, and there is no {not-run} that says so" in done.stdout
 
@@ -127,14 +131,14 @@ def test_machines_are_a_table_or_a_chart(built: Book) -> None:
     assert "大小" in page(built, "zh/tiny.html")
 
 
-def test_a_table_sets_this_machine_beside_the_recorded_ones(copy: Book) -> None:
-    """A row each: what both measured, with the record's name, and what neither did."""
-    record(copy)
-    shown = str(read_records(nbformat.read(copy.notebooks / "tiny.ipynb", as_version=4), "tiny")["tiny.sum"]["value"])
-    done = build(copy)
-    assert done.returncode == 0, done.stdout
+def shows_both_machines(book: Book) -> None:
+    """Asserts that a table sets this machine beside the recorded one.
+
+    A row each: what both measured, with the record's name, and what neither did.
+    """
+    shown = str(read_records(nbformat.read(book.notebooks / "tiny.ipynb", as_version=4), "tiny")["tiny.sum"]["value"])
     for name, sign in (("tiny.html", ": "), ("zh/tiny.html", "：")):
-        soup = BeautifulSoup(page(copy, name), "html.parser")
+        soup = BeautifulSoup(page(book, name), "html.parser")
         (table,) = (each for each in soup.select("table") if len(each.select("tbody tr")) == 2 and "–" in each.text)
         both, neither = ([cell.get_text() for cell in row.select("td")] for row in table.select("tbody tr"))
         assert both[1].startswith(shown)
@@ -142,18 +146,12 @@ def test_a_table_sets_this_machine_beside_the_recorded_ones(copy: Book) -> None:
         assert neither[1:] == ["–", "–"]
 
 
-def test_a_second_build_executes_nothing(copy: Book) -> None:
-    before = executed(copy)
-    done = build(copy)
-    assert done.returncode == 0, done.stdout
-    assert executed(copy) == before
-    assert "executing" not in done.stdout
-
-
-def test_a_word_of_prose_executes_nothing_and_shows(copy: Book) -> None:
+def test_a_word_of_prose_executes_nothing_and_shows(copy: Book, build_here: Here) -> None:
     before = executed(copy)
     edit(copy.page("en", "tiny"), "Like this.", "Like that.")
-    assert build(copy).returncode == 0
+    done = build_here(copy)
+    assert done.returncode == 0, done.stdout
+    assert "executing" not in done.stdout
     assert executed(copy) == before
     assert "Like that." in page(copy, "tiny.html")
 
@@ -164,80 +162,86 @@ def read_pages(book: Book, language: str) -> dict[str, int]:
     return {path.stem: path.stat().st_mtime_ns for path in folder.glob("*.doctree")}
 
 
-def changed_pages(book: Book) -> dict[str, set[str]]:
+def changed_pages(book: Book, build_here: Here) -> dict[str, set[str]]:
     """Builds the book and returns the pages that were read anew, by language."""
     before = {code: read_pages(book, code) for code in ("en", "zh")}
-    done = build(book)
+    done = build_here(book)
     assert done.returncode == 0, done.stdout
     after = {code: read_pages(book, code) for code in ("en", "zh")}
     return {code: {name for name, time in after[code].items() if before[code].get(name) != time} for code in after}
 
 
-def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book) -> None:
-    """A label, a claim, a record and a property of a machine, one after another; nothing is executed."""
+def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book, build_here: Here) -> None:
+    """A record, a label, a claim, a value and a property of a machine, one after another; nothing is executed."""
+    before = executed(copy)
     record(copy)
-    assert build(copy).returncode == 0
+    assert build_here(copy).returncode == 0  # all: the book was moved
+    shows_both_machines(copy)
     edit(copy.chapters / "labels.zh.po", 'msgstr "线程数"', 'msgstr "线程的个数"')
-    assert changed_pages(copy) == {"en": set(), "zh": {"tiny"}}
+    assert changed_pages(copy, build_here) == {"en": set(), "zh": {"tiny"}}
     assert "线程的个数" in page(copy, "zh/tiny.html")
     edit(copy.chapters / "claims" / "tiny.py", "median > 0", "median < 0")
-    assert changed_pages(copy) == {code: {"tiny"} for code in ("en", "zh")}
+    assert changed_pages(copy, build_here) == {code: {"tiny"} for code in ("en", "zh")}
     for name, failed in (("tiny.html", "failed"), ("machines.html", "failed"), ("zh/machines.html", "不成立")):
         assert failed in page(copy, name)  # The page that lists all claims is written anew, too.
     path = copy.records / "named" / "tiny.ipynb"
     edit(path, '"value": 1000', '"value": 1001')
-    assert changed_pages(copy) == {code: {"tiny"} for code in ("en", "zh")}
+    assert changed_pages(copy, build_here) == {code: {"tiny"} for code in ("en", "zh")}
     assert "1001" in page(copy, "tiny.html")
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata[KEY]["environment"]["memory_bytes"] = 2**30
     nbformat.write(notebook, path)
-    assert changed_pages(copy) == {code: {"machines"} for code in ("en", "zh")}
+    assert changed_pages(copy, build_here) == {code: {"machines"} for code in ("en", "zh")}
     edit(copy.chapters / "labels.zh.po", "跳到正文", "跳过去读正文")
-    assert changed_pages(copy) == {"en": set(), "zh": set()}
+    assert changed_pages(copy, build_here) == {"en": set(), "zh": set()}
     assert "跳过去读正文" in page(copy, "zh/index.html")  # A string of the theme: written anew, not read.
+    assert executed(copy) == before
 
 
-def test_nothing_changed_starts_no_sphinx_and_touches_nothing(copy: Book) -> None:
-    site = copy.build / "html"
+def test_nothing_changed_executes_nothing_starts_no_sphinx_and_touches_nothing(copy: Book, build_here: Here) -> None:
+    site, notebooks = copy.build / "html", executed(copy)
     before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
-    done = build(copy)
+    done = build_here(copy)
     assert done.returncode == 0, done.stdout
     assert "Nothing has changed since the site was built" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
     shutil.rmtree(site)
-    assert "The book is built" in build(copy).stdout
+    done = build_here(copy)
+    assert "The book is built" in done.stdout
+    assert "executing" not in done.stdout
+    assert executed(copy) == notebooks
     assert set(before) == set(site.rglob("*"))
 
 
-def test_a_language_whose_build_was_broken_off_is_written_whole(copy: Book) -> None:
+def test_a_language_whose_build_was_broken_off_is_written_whole(copy: Book, build_here: Here) -> None:
     """What Sphinx remembers to have read may never have been written."""
     work = copy.build / "work" / "this"
     (work / "doctrees" / "zh" / "finished").unlink()
     shown = page(copy, "zh/tiny.html")
     (work / "html" / "zh" / "tiny.html").write_text("half a pa", encoding="utf-8")
     edit(copy.page("en", "index"), "It is", "It was")
-    done = build(copy)
+    done = build_here(copy)
     assert done.returncode == 0, done.stdout
     assert page(copy, "zh/tiny.html") == shown
 
 
-def test_a_changed_cell_executes_its_page(copy: Book) -> None:
+def test_a_changed_cell_executes_its_page(copy: Book, build_here: Here) -> None:
     before = executed(copy)
     edit_both(copy, "tiny", "1 + 2", "1 + 3")
-    assert build(copy).returncode == 0
+    assert build_here(copy).returncode == 0
     assert executed(copy) != before
 
 
-def test_a_language_is_a_folder_a_catalogue_and_a_line(tiny: Book) -> None:
-    third = tiny.chapters / "en-x-third"
-    shutil.copytree(tiny.chapters / "zh", tiny.chapters / "zz")
-    shutil.copy(tiny.chapters / "labels.zh.po", tiny.chapters / "labels.zz.po")
+def test_a_language_is_a_folder_a_catalogue_and_a_line(copy: Book, build_here: Here) -> None:
+    third = copy.chapters / "en-x-third"
+    shutil.copytree(copy.chapters / "zh", copy.chapters / "zz")
+    shutil.copy(copy.chapters / "labels.zh.po", copy.chapters / "labels.zz.po")
     line = "      - { code: zh, sphinx: zh_CN, html: zh-CN, name: 中文 }\n"
-    edit(tiny.root / "_config.yml", line, line + "      - { code: zz, sphinx: zh_TW, html: zh-TW, name: 第三 }\n")
+    edit(copy.root / "_config.yml", line, line + "      - { code: zz, sphinx: zh_TW, html: zh-TW, name: 第三 }\n")
     assert not third.exists()
-    done = build(tiny)
+    done = build_here(copy)
     assert done.returncode == 0, done.stdout
-    assert "小小一章" in page(tiny, "zz/tiny.html")
+    assert "小小一章" in page(copy, "zz/tiny.html")
 
 
 def record(book: Book, name: str = "named") -> Path:
@@ -250,17 +254,17 @@ def record(book: Book, name: str = "named") -> Path:
     return target
 
 
-def test_a_record_of_this_very_build_is_no_second_column(copy: Book) -> None:
+def test_a_record_of_this_very_build_is_no_second_column(copy: Book, build_here: Here) -> None:
     target = record(copy)
     shutil.copy(copy.notebooks / "tiny.ipynb", target)
-    assert build(copy).returncode == 0
+    assert build_here(copy).returncode == 0
     assert "named" not in text_of(copy, "tiny.html")
 
 
-def test_an_edition_is_built_from_a_record_without_executing(copy: Book) -> None:
+def test_an_edition_is_built_from_a_record_without_executing(copy: Book, build_here: Here) -> None:
     record(copy)
     shutil.rmtree(copy.notebooks)
-    done = build(copy, MACHINE="named")
+    done = build_here(copy, "named")
     assert done.returncode == 0, done.stdout
     assert not copy.notebooks.exists()
     assert "named" in page(copy, "tiny.html")
@@ -268,10 +272,10 @@ def test_an_edition_is_built_from_a_record_without_executing(copy: Book) -> None
     assert "dl-stale" not in page(copy, "tiny.html")
 
 
-def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book) -> None:
+def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book, build_here: Here) -> None:
     record(copy)
     edit_both(copy, "tiny", "1 + 2", "1 + 3")
-    done = build(copy, MACHINE="named")
+    done = build_here(copy, "named")
     assert done.returncode == 0, done.stdout
     assert "records/named/tiny.ipynb is stale; changed since: cells" in done.stdout
     for name, stale, held in (("tiny.html", "stale", "held"), ("zh/tiny.html", "已过时", "成立")):
@@ -284,7 +288,7 @@ def test_a_stale_record_says_so_on_the_page_and_in_the_log(copy: Book) -> None:
         assert f"<strong>{held}</strong>" not in page(copy, name)
 
 
-def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy: Book) -> None:
+def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy: Book, build_here: Here) -> None:
     record(copy)
     lender, own = copy.records / "named" / "tiny.ipynb", copy.notebooks / "tiny.ipynb"
     edit(lender, nbformat.read(lender, as_version=4).metadata[KEY]["environment"]["cpu"], "Lending processor")
@@ -294,7 +298,7 @@ def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy:
             cell.outputs = [o for o in cell.outputs if stored(o) not in ("tiny.figure", "tiny.sum")]
     nbformat.write(notebook, own)
     edit_both(copy, "tiny", "{machine}`this`", "{machine}`tiny.figure`")
-    done = build(copy)
+    done = build_here(copy)
     assert done.returncode == 0, done.stdout
     for name, says in (
         ("tiny.html", "measured on another:</span><code>named"),
@@ -306,7 +310,7 @@ def test_what_this_machine_cannot_measure_is_borrowed_and_the_page_says_so(copy:
         assert "Lending processor" in shown[shown.index("<figcaption") :].partition("</figcaption>")[0]
 
 
-def test_a_citation_leads_to_its_reference_when_another_page_cites_more(copy: Book) -> None:
+def test_a_citation_leads_to_its_reference_when_another_page_cites_more(copy: Book, build_here: Here) -> None:
     """Anchors in the list of references are numbered; a page that nobody touched holds the number of before."""
     work = "@article{early2025,author={Early, Bea},title={On Order},journal={Journal of Fixtures},year={2025}}\n"
     bib = copy.chapters / "references.bib"
@@ -315,7 +319,7 @@ def test_a_citation_leads_to_its_reference_when_another_page_cites_more(copy: Bo
         for language in copy.languages:
             source = copy.page(language.code, name)
             source.write_text(source.read_text(encoding="utf-8") + f"\n{{cite}}`{cites}`\n", encoding="utf-8")
-        done = build(copy)
+        done = build_here(copy)
         assert done.returncode == 0, done.stdout
     for folder in ("", "zh/"):
         listed = BeautifulSoup(page(copy, f"{folder}index.html"), "html.parser")
@@ -325,17 +329,17 @@ def test_a_citation_leads_to_its_reference_when_another_page_cites_more(copy: Bo
         assert "Tiny" in entry.get_text()
 
 
-def test_an_unknown_edition_names_those_there_are(copy: Book) -> None:
+def test_an_unknown_edition_names_those_there_are(copy: Book, build_here: Here) -> None:
     record(copy)
-    done = build(copy, MACHINE="nowhere")
+    done = build_here(copy, "nowhere")
     assert done.returncode != 0
     assert "MACHINE=nowhere: no such machine under records/; there are: named" in done.stdout
 
 
-def test_an_edition_whose_record_lacks_a_page_is_refused_at_once(copy: Book) -> None:
+def test_an_edition_whose_record_lacks_a_page_is_refused_at_once(copy: Book, build_here: Here) -> None:
     record(copy)
     (copy.records / "older").mkdir()
-    done = build(copy, MACHINE="older")
+    done = build_here(copy, "older")
     assert done.returncode != 0
     assert "MACHINE=older: its record lacks tiny, so its edition cannot be shown" in done.stdout
     assert "every page: named" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -9,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -16,8 +19,8 @@ import pytest
 
 from booktools.book import Book
 from booktools.publish import mend, publish
-from booktools.room import is_full
-from tests.conftest import edit_both
+from booktools.room import NoRoomFilter, is_full
+from tests.conftest import edit, edit_both
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 POINTS = {
@@ -114,53 +117,89 @@ def test_a_second_build_says_that_it_waits_and_then_goes_on(tiny: Book) -> None:
 
 
 def test_what_a_killed_build_left_running_is_waited_for(tiny: Book) -> None:
-    """A process that inherited the lock's descriptor holds it still; it ends by itself after a while."""
+    """A process that inherited the lock's descriptor holds it still, until it ends by itself."""
     tiny.build.mkdir()
     script = (
         "import os, signal, subprocess\nfrom booktools.book import Book\nfrom booktools.lock import locked\n"
-        "with locked(Book.find()) as lock:\n    subprocess.Popen(['sleep', '5'], pass_fds=[lock])\n    " + KILL
+        "with locked(Book.find()) as lock:\n    subprocess.Popen(['cat'], pass_fds=[lock])\n    " + KILL
     )
-    assert subprocess.run([sys.executable, "-c", script], cwd=tiny.root).returncode == -signal.SIGKILL
-    with holder(tiny) as second:
-        assert second.communicate("")[1].startswith("Another build of this book is under way")
+    killed = subprocess.Popen([sys.executable, "-c", script], cwd=tiny.root, stdin=subprocess.PIPE)
+    assert killed.stdin
+    assert killed.wait() == -signal.SIGKILL
+    with holder(tiny) as second, killed.stdin as of_the_survivor:  # which ends when this is closed
+        assert second.stderr
+        said = second.stderr.readline()
+        assert said == f"Another build of this book is under way (process {killed.pid}); this one waits for it.\n"
+        assert second.poll() is None
+        of_the_survivor.close()
+        assert second.communicate("")[0] == "held\n"
     assert second.returncode == 0
 
 
-def start(book: Book) -> subprocess.Popen[str]:
-    """Starts a build in a session of its own, as a terminal does."""
-    command = [sys.executable, "-m", "booktools", "build"]
+TIMEOUT_S = 600
+"""Seconds after which a build is taken to hang."""
+
+BUILD = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
+from booktools.__main__ import main
+sys.argv[1:] = ["build"]
+sys.exit(main())
+"""
+
+
+@contextmanager
+def started(book: Book) -> Iterator[subprocess.Popen[str]]:
+    """Starts a build in a session of its own, as a terminal does; nothing of it outlives the block."""
     environment = {key: value for key, value in os.environ.items() if key != "MACHINE"}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command,
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUILD],
         cwd=book.root,
-        stdout=pipe,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env=environment,
         start_new_session=True,
     )
+    try:
+        yield process
+    finally:
+        left = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        for each in [process, *left]:
+            each.kill()
+        process.communicate()
 
 
-def test_ctrl_c_while_a_cell_runs_is_one_line_and_leaves_no_kernel(tiny: Book) -> None:
-    edit_both(tiny, "tiny", "1 + 2", "import time\nopen('started', 'w').close()\ntime.sleep(600)")
-    process = start(tiny)
-    deadline = time.monotonic() + 120
-    while not (tiny.notebooks / "started").exists():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+def stopped(process: subprocess.Popen[str]) -> str:
+    """Presses Ctrl-C, and returns what the build says from then on; all that it had started has ended by then."""
     children = psutil.Process(process.pid).children(recursive=True)
     assert children
     os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[0]
-    assert process.returncode == 130
-    assert said.rstrip().splitlines()[-1] == "Stopped. The site that was there is untouched."
-    assert "Traceback" not in said
+    said = process.communicate(timeout=TIMEOUT_S)[0]
+    try:
+        assert process.returncode == 130, said
+        assert said.rstrip().splitlines()[-1] == "Stopped. The site that was there is untouched."
+        assert "Traceback" not in said
+        assert not psutil.wait_procs(children, timeout=TIMEOUT_S)[1]
+    finally:
+        for child in children:
+            if child.is_running():
+                child.kill()
+    return said
+
+
+def test_ctrl_c_while_a_cell_runs_is_one_line_and_leaves_no_kernel(tiny: Book) -> None:
+    edit_both(tiny, "tiny", "1 + 2", "import time\nopen('started', 'w').close()\ntime.sleep(3600)")
+    edit(tiny.root / "_config.yml", "timeout: 300", "timeout: 3600")
+    with started(tiny) as process:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not (tiny.notebooks / "started").exists():
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        said = stopped(process)
     assert len(re.split(r"[\r\n]+", said.strip())) < 8, said
     assert not (tiny.build / "html").exists()
-    _, alive = psutil.wait_procs(children, timeout=10)
-    assert not alive
 
 
 def empty(tiny: Book) -> None:
@@ -170,23 +209,30 @@ def empty(tiny: Book) -> None:
     (tiny.chapters / "claims" / "tiny.py").write_text("CLAIMS = ()\n")
 
 
+HELD = """
+import time
+
+
+def hold(*_):
+    print("a page is read", flush=True)
+    time.sleep(3600)
+
+
+def setup(app):
+    app.connect("source-read", hold)
+"""
+
+
 def test_ctrl_c_while_a_language_is_built_is_one_line_and_leaves_no_process(tiny: Book) -> None:
     empty(tiny)
-    process = start(tiny)
-    builder = psutil.Process(process.pid)
-    deadline = time.monotonic() + 120
-    while not builder.children():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    children = builder.children(recursive=True)
-    os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[0]
-    assert process.returncode == 130, said
-    assert said.rstrip().splitlines()[-1] == "Stopped. The site that was there is untouched."
-    assert "Traceback" not in said
-    _, alive = psutil.wait_procs(children, timeout=10)
-    assert not alive
+    (tiny.root / "held.py").write_text(HELD, encoding="utf-8")
+    edit(tiny.root / "_config.yml", "sphinx:\n", "sphinx:\n  local_extensions:\n    held: ./\n")
+    with started(tiny) as process:
+        assert process.stdout
+        lines = iter(process.stdout.readline, "")
+        assert any("a page is read" in line for line in lines), "the build ended before it read a page"
+        stopped(process)
+    assert not (tiny.build / "html").exists()
 
 
 def test_no_room_is_seen_through_other_errors() -> None:
@@ -196,6 +242,18 @@ def test_no_room_is_seen_through_other_errors() -> None:
     assert is_full(full)
     assert not is_full(OSError(13, "Permission denied"))
     assert not is_full(None)
+
+
+def test_no_room_is_seen_in_what_sphinx_warns_of() -> None:
+    """It makes a warning of the error, and goes on: which page it was, and in which language, is chance."""
+    found = NoRoomFilter()
+    said = lambda text, *values: found.filter(logging.LogRecord("sphinx", logging.WARNING, "", 0, text, values, None))
+    assert said("error writing file %s: %s", "a.html", PermissionError(13, "Permission denied"))
+    assert not found.seen
+    assert not said("error writing file %s: %s", "a.html", OSError(28, "No space left on device"))
+    assert found.seen
+    assert not said("cannot copy static file %r", OSError(28, "No space left on device"))
+    assert said("undefined label: %s", "a")
 
 
 def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:

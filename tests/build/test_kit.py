@@ -25,9 +25,12 @@ from booktools.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
 from booktools.notebook import KEY, code_cells
 from booktools.page import pages_with_cells, source
 from booktools.recording import take_in
+from tests.build.conftest import Shared, copy_of
 from tests.conftest import ROOT, copy_tiny_book, edit
 
 HERE = ".".join(platform.python_version_tuple()[:2])
+TIMEOUT_S = 600
+"""Seconds after which a run is taken to hang."""
 CELL = "```{{code-cell}} ipython3\n{}\n```\n\n"
 
 
@@ -38,14 +41,29 @@ def add_page(book: Book, name: str, *cells: str) -> None:
     edit(book.root / "_toc.yml", "  - file: machines", f"  - file: {name}\n  - file: machines")
 
 
-def run(book: Book, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs the script of a kit as the bare machine does: from anywhere, without the book's packages on its path."""
+LEFT = """
+import os, runpy, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.join(os.path.dirname(sys.argv[0]), "code"))
+from booktools.kit_piece import Piece
+left = [float(each) for each in os.environ["LEFT"].split()]
+Piece.left = lambda self: left.pop(0) if len(left) > 1 else left[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a kit's script with a clock that a test moves: the seconds that are left, each time that the piece asks."""
+
+
+def run(book: Book, *arguments: str, left: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the script of a kit as the bare machine does: from anywhere, without the book's packages on its path.
+
+    ``left`` are the seconds that the piece has left before each cell, and after one that has run past its limit.
+    """
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-P", str(book.root / "kit" / "run.py"), *arguments]
+    command = [sys.executable, "-P", *(("-c", LEFT) if left else ()), str(book.root / "kit" / "run.py"), *arguments]
     return subprocess.run(
         command,
         cwd=book.root.parent,
-        env={**clean, **environment},
+        env={**clean, **environment, "LEFT": left},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -57,27 +75,53 @@ def kept(book: Book, page: str) -> dict[str, object]:
     return nbformat.read(book.root / "kit" / "done" / f"{page}.ipynb", as_version=4).metadata[KEY]["run"]
 
 
-@pytest.fixture(scope="module")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> Book:
-    """The tiny book with a second page, executed by its kit in two pieces: the second page's cell was cut off first."""
-    book = copy_tiny_book(tmp_path_factory.mktemp("kit") / "book")
-    add_page(book, "slow", "import os, time", "time.sleep(0 if 'QUICK' in os.environ else 600)", "last = 1")
-    make_kit(book, HERE, wheels=False)
-    first = run(book, "--minutes", "0.2", "--only", "slow")
-    assert first.returncode == 3, first.stdout
-    assert "slow: cut off after 2 of 3 cells" in first.stdout
-    second = run(book, "--minutes", "5", QUICK="1")
-    assert second.returncode == 0, second.stdout
-    assert "tiny: done after 2 of 2 cells" in second.stdout
-    assert "slow: done after 3 of 3 cells" in second.stdout
-    return book
+@pytest.fixture(scope="session")
+def executed(shared: Shared) -> Book:
+    """The tiny book with a second page, executed by its kit in pieces: the second page's cell was cut off first.
+
+    What the pieces said is kept in files beside the book: ``first``, ``the same again``, ``last``.
+    """
+
+    def make(folder: Path) -> None:
+        book = copy_tiny_book(folder / "book")
+        add_page(book, "slow", "import os, time", "time.sleep(0 if 'QUICK' in os.environ else 3600)", "last = 1")
+        make_kit(book, HERE, wheels=False)
+        first = run(book, "--minutes", "0.2", "--only", "slow", left="1000 1")
+        assert first.returncode == 3, first.stdout
+        assert kept(book, "slow")["of"] == 0.2
+        again = run(book, "--minutes", "0.2", "--only", "slow")
+        assert again.returncode == 3, again.stdout
+        last = run(book, "--minutes", "0.2", "--again", QUICK="1", left="1000")
+        assert last.returncode == 0, last.stdout
+        for name, done in (("first", first), ("the same again", again), ("last", last)):
+            (folder / name).write_text(done.stdout, encoding="utf-8")
+
+    return Book(shared("kit", make) / "book")
+
+
+def said(book: Book, piece: str) -> str:
+    """Returns what the script said in a piece of `executed`."""
+    return (book.root.parent / piece).read_text(encoding="utf-8")
+
+
+def test_a_page_that_was_cut_off_is_executed_by_the_next_piece(executed: Book) -> None:
+    assert "slow: cut off after 2 of 3 cells" in said(executed, "first")
+    assert "tiny: done after 2 of 2 cells" in said(executed, "last")
+    assert "slow: done after 3 of 3 cells" in said(executed, "last")
+
+
+def test_a_chapter_longer_than_a_piece_is_told_kindly(executed: Book) -> None:
+    """It is not tried again, unless it is asked for."""
+    again = said(executed, "the same again")
+    assert "slow: a whole piece of 0.2 minutes ended in its cell 2 of 3." in again
+    assert "only a longer one (--minutes), shorter cells or," in again
+    assert "slow: done" in said(executed, "last"), "--again executes it"
 
 
 @pytest.fixture
 def copy(executed: Book, tmp_path: Path) -> Book:
     """A copy of the executed book, free to change."""
-    shutil.copytree(executed.root, tmp_path / "book")
-    return Book(tmp_path / "book")
+    return copy_of(executed, tmp_path)
 
 
 def refused(book: Book, *expected: str) -> None:
@@ -140,7 +184,7 @@ def test_a_cell_that_did_not_run_or_raised_is_named(copy: Book, count: int | Non
     cell.execution_count = count
     cell.outputs = [nbformat.v4.new_output("error", ename="E", evalue="broken")] if count else []
     nbformat.write(notebook, path)
-    line = copy.page("en", "slow").read_text().splitlines().index("time.sleep(0 if 'QUICK' in os.environ else 600)")
+    line = copy.page("en", "slow").read_text().splitlines().index("time.sleep(0 if 'QUICK' in os.environ else 3600)")
     refused(copy, f"slow.ipynb: slow.md:{line + 1}: {text}")
 
 
@@ -176,41 +220,62 @@ def test_a_machine_s_name_is_plain(copy: Book) -> None:
         take_in(copy, "My GPU", copy.root / "kit" / "done")
 
 
-def test_after_a_cell_that_raised_the_others_are_executed(tiny: Book) -> None:
+ODD = {
+    "late": ("import time\ntime.sleep(3600)", "1 / 0"),
+    "broken": ("1 / 0", "import os\nos.getpid()", "undefined"),
+    "silent": ("get_ipython().showtraceback = lambda *_, **__: None", "1 / 0"),
+    "brought": ("import strange_beast\nassert strange_beast.here",),
+}
+"""Pages of which each has something that a run has to cope with, by name, with their cells."""
+
+
+@pytest.fixture(scope="session")
+def odd(shared: Shared) -> Book:
+    """The tiny book with the pages of `ODD`, executed in one piece; beside it, what that ``said``, and its status."""
+
+    def make(folder: Path) -> None:
+        book = copy_tiny_book(folder / "book")
+        for name, cells in ODD.items():
+            add_page(book, name, *cells)
+        wheel(make_kit(book, HERE, wheels=False), "strange_beast-1.0-py3-none-any")
+        done = run(book, "--only", *ODD, left="1 1000")  # a second for the first cell, and enough from then on
+        (folder / "said").write_text(f"{done.stdout}\nstatus {done.returncode}\n", encoding="utf-8")
+
+    return Book(shared("odd", make) / "book")
+
+
+def test_after_a_cell_that_raised_the_others_are_executed(odd: Book, tmp_path: Path) -> None:
     """So that a machine that is lent for half an hour tells all that is wrong at once."""
-    add_page(tiny, "broken", "1 / 0", "import os\nos.getpid()", "undefined")
-    make_kit(tiny, HERE, wheels=False)
-    done = run(tiny, "--only", "broken")
-    assert done.returncode == 3
-    assert "broken.md:13: cell 1 of 3: ZeroDivisionError: division by zero" in done.stdout
-    assert "cell 3 of 3: NameError: name 'undefined' is not defined" in done.stdout
-    assert kept(tiny, "broken")["state"] == "failed"
-    notebook = nbformat.read(tiny.root / "kit" / "done" / "broken.ipynb", as_version=4)
+    assert "status 3" in said(odd, "said")
+    assert "broken.md:13: cell 1 of 3: ZeroDivisionError: division by zero" in said(odd, "said")
+    assert "cell 3 of 3: NameError: name 'undefined' is not defined" in said(odd, "said")
+    book = copy_of(odd, tmp_path)
+    assert kept(book, "broken")["state"] == "failed"
+    notebook = nbformat.read(book.root / "kit" / "done" / "broken.ipynb", as_version=4)
     assert [cell.execution_count for cell in code_cells(notebook)] == [1, 2, 3]
-    assert "ZeroDivisionError" in (tiny.root / "kit" / "done" / "log.txt").read_text()
-    refused(tiny, "broken.ipynb: broken.md:13: this cell raised ZeroDivisionError: division by zero; mend it")
-    again = run(tiny, "--only", "broken")
+    assert "ZeroDivisionError" in (book.root / "kit" / "done" / "log.txt").read_text()
+    refused(book, "broken.ipynb: broken.md:13: this cell raised ZeroDivisionError: division by zero; mend it")
+    again = run(book, "--only", "broken")
     assert "broken: failed in an earlier piece; not executed again" in again.stdout
-    edit(tiny.page("en", "broken"), "1 / 0", "undefined = 1")  # mended: results stay, and this one is no longer its
-    make_kit(tiny, HERE, wheels=False)
-    assert run(tiny, "--only", "broken").returncode == 0
+    edit(book.page("en", "broken"), "1 / 0", "undefined = 1")  # mended: results stay, and this one is no longer its
+    make_kit(book, HERE, wheels=False)
+    assert run(book, "--only", "broken").returncode == 0
 
 
-def test_a_cell_whose_error_the_kernel_cannot_show_has_failed(tiny: Book) -> None:
-    add_page(tiny, "silent", "get_ipython().showtraceback = lambda *_, **__: None", "1 / 0")
-    make_kit(tiny, HERE, wheels=False)
-    done = run(tiny, "--only", "silent")
-    assert "silent.md:17: cell 2 of 2: ZeroDivisionError: division by zero" in done.stdout
-    assert kept(tiny, "silent")["state"] == "failed"
+def test_a_cell_whose_error_the_kernel_cannot_show_has_failed(odd: Book) -> None:
+    assert "silent.md:17: cell 2 of 2: ZeroDivisionError: division by zero" in said(odd, "said")
+    assert kept(odd, "silent")["state"] == "failed"
 
 
-def test_what_a_kit_brings_stays_importable_in_its_kernel(tiny: Book) -> None:
-    add_page(tiny, "brought", "import strange_beast\nassert strange_beast.here")
-    kit = make_kit(tiny, HERE, wheels=False)
-    wheel(kit, "strange_beast-1.0-py3-none-any")
-    done = run(tiny, "--only", "brought")
-    assert "from the kit: strange_beast" in done.stdout
-    assert done.returncode == 0, done.stdout
+def test_what_a_kit_brings_stays_importable_in_its_kernel(odd: Book) -> None:
+    assert "from the kit: strange_beast" in said(odd, "said")
+    assert "brought: done after 1 of 1 cells" in said(odd, "said")
+
+
+def test_a_cell_past_its_limit_is_interrupted_and_the_next_runs(odd: Book) -> None:
+    assert "late.md:13: cell 1 of 2: CellTimeout: ran past 300 s" in said(odd, "said")
+    assert "late: failed after 2 of 2 cells" in said(odd, "said")
+    assert "late.md:18: cell 2 of 2: ZeroDivisionError: division by zero" in said(odd, "said")
 
 
 def wheel(kit: Path, name: str) -> None:
@@ -221,45 +286,30 @@ def wheel(kit: Path, name: str) -> None:
         archive.writestr(f"{module}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
 
 
-def test_a_chapter_longer_than_a_piece_is_told_kindly(tiny: Book) -> None:
-    add_page(tiny, "slow", "import time\ntime.sleep(600)")
-    make_kit(tiny, HERE, wheels=False)
-    first = run(tiny, "--minutes", "0.1", "--only", "slow")
-    assert first.returncode == 3
-    assert kept(tiny, "slow")["of"] == 0.1
-    second = run(tiny, "--minutes", "0.1", "--only", "slow")
-    assert "slow: a whole piece of 0.1 minutes ended in its cell 1 of 1." in second.stdout
-    assert "only a longer one (--minutes), shorter cells or," in second.stdout
-    third = run(tiny, "--minutes", "0.1", "--only", "slow", "--again")
-    assert "slow: cut off after 1 of 1 cells" in third.stdout
-
-
-def test_a_cell_past_its_limit_is_interrupted_and_the_next_runs(tiny: Book) -> None:
-    edit(tiny.root / "_config.yml", "timeout: 300", "timeout: 1")
-    add_page(tiny, "slow", "import time\ntime.sleep(600)", "time.sleep(0.1)")
-    make_kit(tiny, HERE, wheels=False)
-    done = run(tiny, "--only", "slow")
-    assert "slow.md:13: cell 1 of 2: CellTimeout: ran past 1 s" in done.stdout
-    assert "slow: failed after 2 of 2 cells" in done.stdout
-    assert "cell 2 of 2: " not in done.stdout.replace("cell 2 of 2, ", "")
-
-
 def test_ended_from_outside_a_run_takes_its_kernel_with_it(tiny: Book) -> None:
-    add_page(tiny, "slow", "import time\ntime.sleep(600)")
+    started = tiny.root / "started"
+    add_page(tiny, "slow", f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(3600)")
     kit = make_kit(tiny, HERE, wheels=False)
-    with subprocess.Popen(
+    script = subprocess.Popen(
         [sys.executable, str(kit / "run.py"), "--only", "slow"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as script:
-        assert script.stdout
-        while b"cell 1 of 1" not in script.stdout.readline():
-            assert script.poll() is None
-        time.sleep(0.5)
+    )
+    kernels: list[psutil.Process] = []
+    try:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not started.exists():
+            assert script.poll() is None, script.communicate()[0]
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         kernels = psutil.Process(script.pid).children(recursive=True)
         assert kernels
         script.send_signal(signal.SIGTERM)
-        told, _ = script.communicate(timeout=30)
-    assert told.decode().strip() == "ended from outside"
-    assert psutil.wait_procs(kernels, timeout=10)[1] == []
+        told, _ = script.communicate(timeout=TIMEOUT_S)
+        assert told.decode().strip().splitlines()[-1] == "ended from outside"
+        assert psutil.wait_procs(kernels, timeout=TIMEOUT_S)[1] == []
+    finally:
+        for process in [script, *filter(psutil.Process.is_running, kernels)]:
+            process.kill()
+        script.wait()
 
 
 def test_an_unknown_chapter_and_another_python_are_refused(executed: Book, tmp_path: Path) -> None:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bs4 import BeautifulSoup, Tag
 
 from booktools.book import Book
-from booktools.execute import execute_all
-from booktools.prepare import waiting
-from tests.conftest import build, copy_tiny_book
+from tests.build.conftest import Shared, copy_of
+from tests.conftest import build
 from tests.machines import MADE_UP, WORDS, add_machines
 
 PAGES = ("tiny.html", "machines.html")
 
 
-@pytest.fixture(scope="module")
-def edition(tmp_path_factory: pytest.TempPathFactory) -> Book:
+@pytest.fixture(scope="session")
+def edition(built: Book, shared: Shared) -> Book:
     """The tiny book as a made-up machine with GPUs shows it, beside all others."""
-    book = copy_tiny_book(tmp_path_factory.mktemp("made-up") / "book")
-    execute_all(book, waiting(book))
-    add_machines(book, book.notebooks)
-    done = build(book, MACHINE="frobnicator")
-    assert done.returncode == 0, done.stdout
-    return book
+
+    def make(folder: Path) -> None:
+        book = copy_of(built, folder)
+        add_machines(book, book.notebooks)
+        done = build(book, MACHINE="frobnicator")
+        assert done.returncode == 0, done.stdout
+
+    return Book(shared("made-up", make) / "book")
 
 
 def soup(book: Book, page: str) -> BeautifulSoup:

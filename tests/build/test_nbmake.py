@@ -9,7 +9,18 @@ import sys
 import pytest
 
 from booktools.book import Book
-from tests.conftest import ROOT, build, edit_both
+from tests.build.conftest import Here
+from tests.conftest import ROOT
+
+CELL = """---
+kernelspec:
+  name: python3
+---
+
+```{code-cell} ipython3
+1 + 2
+```
+"""
 
 
 @pytest.fixture
@@ -24,24 +35,26 @@ def nbmake(book: Book, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=book.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def test_as_many_run_as_the_toc_lists_and_the_build_executes_none_again(book: Book) -> None:
+def test_as_many_run_as_the_toc_lists_and_the_build_executes_none_again(book: Book, build_here: Here) -> None:
     done = nbmake(book, "notebooks")
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
-    built = build(book)
+    built = build_here(book)
     assert built.returncode == 0, built.stdout
+    assert "The book is built" in built.stdout
     assert "executing" not in built.stdout
 
 
 def test_a_cell_that_raises_fails(book: Book) -> None:
-    edit_both(book, "tiny", "1 + 2", "1 / 0")
+    book.page("en", "tiny").write_text(CELL.replace("1 + 2", "1 / 0"), encoding="utf-8")
     done = nbmake(book, "notebooks")
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stdout
 
 
 def test_fewer_than_the_toc_lists_fails(book: Book) -> None:
-    shutil.copy(book.page("en", "tiny"), book.page("en", "twin"))
+    for name in ("tiny", "twin"):
+        book.page("en", name).write_text(CELL, encoding="utf-8")
     (book.root / "_toc.yml").write_text((book.root / "_toc.yml").read_text() + "  - file: twin\n")
     done = nbmake(book, "notebooks", "--ignore", "notebooks/twin.ipynb")
     assert "1 passed" in done.stdout

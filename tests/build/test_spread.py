@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bs4 import BeautifulSoup
 
 from booktools.book import Book
+from tests.build.conftest import Shared
 from tests.conftest import build, copy_tiny_book, edit_both
 
 CELL = """
@@ -33,20 +36,22 @@ ROLES = (
 KEYS = ("narrow", "wide", "two", "few", "stands", "refused-ratio")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Book:
+@pytest.fixture(scope="session")
+def built(shared: Shared) -> Book:
     """The tiny book with made measurements, built."""
-    book = copy_tiny_book(tmp_path_factory.mktemp("spread") / "book")
-    shown = "".join(f"- {{glue:text}}`tiny.{role}`\n" for role in ROLES)
-    table = "".join(f"| {key} | {{here}}`tiny.{key}` |\n" for key in KEYS)
-    edit_both(book, "tiny", 'record("tiny.refused", "–")\n', f'record("tiny.refused", "–")\n{CELL}')
-    machines = "```{machines} tiny.two tiny.few tiny.refused-ratio\n```\n"
-    edit_both(
-        book, "tiny", "(tiny-exercises)=", f"{shown}\n| a | b |\n|:--|:--|\n{table}\n{machines}\n(tiny-exercises)="
-    )
-    done = build(book)
-    assert done.returncode == 0, done.stdout
-    return book
+
+    def make(folder: Path) -> None:
+        book = copy_tiny_book(folder / "book")
+        shown = "".join(f"- {{glue:text}}`tiny.{role}`\n" for role in ROLES)
+        table = "".join(f"| {key} | {{here}}`tiny.{key}` |\n" for key in KEYS)
+        edit_both(book, "tiny", 'record("tiny.refused", "–")\n', f'record("tiny.refused", "–")\n{CELL}')
+        machines = "```{machines} tiny.two tiny.few tiny.refused-ratio\n```\n"
+        more = f"{shown}\n| a | b |\n|:--|:--|\n{table}\n{machines}\n(tiny-exercises)="
+        edit_both(book, "tiny", "(tiny-exercises)=", more)
+        done = build(book)
+        assert done.returncode == 0, done.stdout
+
+    return Book(shared("spread", make) / "book")
 
 
 def soup(book: Book, name: str) -> BeautifulSoup:

@@ -1,18 +1,22 @@
 """Short programs that need every wait of a module: each fails where one is missing, if a simulation can tell.
 
-A kernel that sleeps takes its time on a simulated GPU too, so a clock that stops too early, or begins too early, shows.
+Times are those of the virtual clock (`simulated_cuda.clock`), on which a kernel that sleeps takes exactly its time and
+other work next to none: a clock that stops too early, or begins too early, shows, however busy the machine is.
 """
 
 from __future__ import annotations
 
-START = """
+SYSTEM_CLOCK = """
 import time, torch
+from simulated_cuda import use_virtual_clock
 busy = lambda seconds=0.02: torch.cuda._sleep(int(seconds * 1.98e9))
 def taken(fn):
     start = time.perf_counter()
     fn()
     return time.perf_counter() - start
 """
+
+START = SYSTEM_CLOCK + "use_virtual_clock()\n"
 
 DRILLS = {
     "device.py": """
@@ -39,7 +43,13 @@ assert taken(wait) > 0.015
 """,
     "profiles.py": """
 from dlperf import profiles
-assert profiles.length(profiles.traces(busy, "cuda", 1, 1)[0]) > 0.015
+assert profiles.length(profiles.traces(busy, "cuda", 1, 1)[0]) > 0.015  # the profiler has the system's clock
+use_virtual_clock()
+def step():
+    assert torch.cuda.current_stream().query(), "the step before was not waited for"
+    busy()
+profiles.traces(step, "cuda", 2, 1)
+assert torch.cuda.current_stream().query()
 assert min(profiles.traced_and_plain(busy, "cuda", 1)[1].samples) > 0.015
 """,
     "asynchrony/blocking.py": """
@@ -93,7 +103,7 @@ cuda_graphs.behind_a_gate(cuda_graphs.tiny_kernels(5, "cuda"), 5, torch.device("
 from dlperf.compilers import dispatch
 busy(0.2)
 assert dispatch.add_in_python(1, 1, torch.device("cuda"))[1] < 0.1
-dispatch.additions(1, torch.device("cuda"), 1)
+dispatch.additions(1, torch.device("cuda"), 1, warm_up=0)
 real, torch.add = torch.add, lambda *_: busy()
 assert dispatch.add_in_python(1, 2, torch.device("cuda"))[1] > 0.015
 """,
@@ -144,7 +154,13 @@ from dlperf.hardware import accelerator
 accelerator.launch(torch.device("cuda"), 5)
 """,
 }
-"""Programs by the module that they need, after `START`."""
+"""Programs by the module that they need, after what comes before each."""
+
+
+def drill(module: str) -> str:
+    """Returns the whole program for a module."""
+    return (SYSTEM_CLOCK if module == "profiles.py" else START) + DRILLS[module]
+
 
 UNSEEN = {
     "asynchrony/streams: torch.cuda.synchronize()": "the first waits until kernels are loaded: there are none to load",

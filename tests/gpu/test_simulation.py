@@ -101,13 +101,15 @@ assert kept.sum().item() == 64 * 64, kept.sum()
 def test_a_clock_of_the_gpu_is_read_only_by_who_has_waited(run: Run) -> None:
     program = """
 import torch
+from simulated_cuda import use_virtual_clock
+use_virtual_clock()
 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 begin.record()
 torch.cuda._sleep(20_000_000)
 end.record()
 assert not end.query()
 {}
-assert 10 <= begin.elapsed_time(end) < 20
+assert abs(begin.elapsed_time(end) - 20e6 / 1.98e9 * 1e3) < 0.01, "milliseconds of a kernel and a launch"
 """
     assert "device not ready" in run(program.format(""))
     assert not run(program.format("end.synchronize()"))
@@ -117,6 +119,8 @@ assert 10 <= begin.elapsed_time(end) < 20
 def test_each_gpu_is_waited_for_by_itself(run: Run) -> None:
     assert not run("""
 import time, torch
+from simulated_cuda import use_virtual_clock
+use_virtual_clock()
 with torch.cuda.device(1):
     torch.cuda._sleep(200_000_000)
 start = time.perf_counter()
@@ -124,6 +128,26 @@ torch.cuda.synchronize()
 assert time.perf_counter() - start < 0.05, "the current device is the first, and idle"
 torch.cuda.synchronize(1)
 assert time.perf_counter() - start > 0.05
+""")
+
+
+def test_the_clock_of_a_gpu_is_the_system_s_unless_a_program_asks_for_a_virtual_one(run: Run) -> None:
+    assert not run("""
+import time, timeit, torch
+from simulated_cuda import use_virtual_clock
+def taken():
+    start, there = time.monotonic(), time.perf_counter()
+    torch.cuda._sleep(198_000_000)
+    assert not torch.cuda.current_stream().query() or time.monotonic() - start > 0.1
+    torch.cuda.synchronize()
+    return time.monotonic() - start, time.perf_counter() - there
+assert min(taken()) >= 0.1
+use_virtual_clock()
+assert timeit.default_timer is time.perf_counter
+spent = [taken()[1] for _ in range(3)]
+assert all(abs(seconds - 0.1) < 1e-5 for seconds in spent), spent
+torch.cuda._sleep(int(3600 * 1.98e9))
+torch.cuda.synchronize()  # nobody waits for an hour: the program would be ended before
 """)
 
 

@@ -8,7 +8,7 @@ import pytest
 from rehearsal.waits import Wait, waits
 
 from tests.gpu.conftest import Run
-from tests.gpu.drills import DRILLS, START, UNSEEN
+from tests.gpu.drills import DRILLS, UNSEEN, drill
 
 ALL: dict[str, list[Wait]] = defaultdict(list)
 for _wait in waits():
@@ -17,12 +17,12 @@ for _wait in waits():
 
 @pytest.mark.parametrize("module", DRILLS)
 def test_a_drill_passes_with_all_waits(run: Run, module: str) -> None:
-    assert not run(START + DRILLS[module])
+    assert not run(drill(module))
 
 
 @pytest.mark.parametrize("key", ALL)
 def test_a_deleted_wait_is_missed(run: Run, key: str) -> None:
-    seen = [run(START + DRILLS[wait.file], (wait.file, wait.number)) for wait in ALL[key]]
+    seen = [run(drill(wait.file), (wait.file, wait.number)) for wait in ALL[key]]
     print(key, [said.strip().splitlines()[-1] if said else "not missed" for said in seen])
     assert all(seen) == (key not in UNSEEN)
 

@@ -11,8 +11,8 @@ import traceback
 from contextlib import AbstractContextManager
 from typing import Any
 
-LIMIT = 60
-"""Seconds for one program."""
+LIMIT = 600
+"""Seconds after which a program is taken to hang, and ended."""
 
 
 class Forks(AbstractContextManager):

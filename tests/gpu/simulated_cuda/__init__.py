@@ -17,9 +17,10 @@ SIMULATED_CUDA_MOST_KILOELEMENTS the same for kernels on tensors with more eleme
 
 from __future__ import annotations
 
+from simulated_cuda.clock import use_virtual_clock
 from simulated_cuda.finder import activate
 from simulated_cuda.library import counts, races
 
 VERSION = "2.13"
 
-__all__ = ["VERSION", "activate", "counts", "races"]
+__all__ = ["VERSION", "activate", "counts", "races", "use_virtual_clock"]

@@ -19,6 +19,8 @@ _SIGNATURES = {
     "sim_record": (_PLACE, _INT, _ID),
     "sim_tail": (_TIME, _INT, _ID),
     "sim_now": (_TIME,),
+    "sim_use_virtual_clock": (None,),
+    "sim_advance": (None, _TIME),
     "sim_block": (_INT, _INT, _ID, _PLACE, _TIME),
     "sim_wait": (_INT, _PLACE, _TIME),
     "sim_heard": (_INT, _PLACE),

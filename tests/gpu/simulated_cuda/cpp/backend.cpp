@@ -52,6 +52,11 @@ void sim_busy(int d, double seconds) {
 void* sim_record(int d, int64_t s) { return new Clock(moment_of(d, s)); }
 double sim_tail(int d, int64_t s) { Lock lock(mutex); return std::max(tail[d][s], now()); }
 double sim_now() { return now(); }
+void sim_use_virtual_clock() {
+  virtual_now = now();
+  is_virtual = true;
+}
+void sim_advance(double seconds) { advance(seconds); }
 int sim_block(int d, int64_t s, void* event, double moment) {
   Lock lock(mutex);
   const auto& clock = *static_cast<Clock*>(event);

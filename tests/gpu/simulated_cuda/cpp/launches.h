@@ -62,7 +62,7 @@ struct Launch {
   int d;
   int64_t s;
   Access access;
-  double start = now();
+  double start = launch_time();
 
   Launch(int device_, const std::string& op) : d(device_), s(current[device_]) {
     Lock lock(mutex);

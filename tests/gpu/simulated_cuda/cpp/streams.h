@@ -36,8 +36,30 @@ const double MOST_ELEMENTS = setting("SIMULATED_CUDA_MOST_KILOELEMENTS", 0) * 1e
 // What passes then: the virtual GPU's FLOP/s and B/s, roughly an H200's.
 constexpr double RATE = 5e13, BANDWIDTH = 4e12;
 
+// ---- the clock: the system's, or one that moves only when the host launches or waits, for programs that assert times
+constexpr double LAUNCH = 1e-6;  // so many seconds does the host take to launch a kernel by the virtual clock
+inline std::atomic<bool> is_virtual{false};
+inline std::atomic<double> virtual_now{0};
+
 inline double now() {
+  if (is_virtual) return virtual_now;
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+inline void advance(double seconds) {  // has no effect on the system's clock
+  double before = virtual_now;
+  while (!virtual_now.compare_exchange_weak(before, before + seconds)) {}
+}
+inline double launch_time() {
+  advance(LAUNCH);
+  return now();
+}
+inline void sleep_until(double moment) {
+  if (is_virtual) {
+    double before = virtual_now;
+    while (before < moment && !virtual_now.compare_exchange_weak(before, moment)) {}
+  } else if (const double left = moment - now(); left > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(left));
+  }
 }
 
 using Clock = std::map<int, uint64_t>;
@@ -85,10 +107,6 @@ inline void host_waits(const std::string& what) {
   refuse_in_capture();
   { Lock lock(mutex); counts["sync:" + what]++; }
   TORCH_CHECK(sync_mode != 2, "called a synchronizing CUDA operation");
-}
-inline void sleep_until(double moment) {
-  const double left = moment - now();
-  if (left > 0) std::this_thread::sleep_for(std::chrono::duration<double>(left));
 }
 inline void hear(const Clock& clock) {
   Clock now_known;
