@@ -6,6 +6,8 @@ import importlib.metadata
 import re
 import subprocess
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 
 import pytest
 
@@ -27,6 +29,13 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[^\w.-]", requirement)[0] for requirement in requirements}
 
 
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """Returns the distributions of each package that can be imported; to ask takes seconds."""
+    return importlib.metadata.packages_distributions()
+
+
+@cache
 def brought(*extras: str) -> set[str]:
     """Returns the distributions that an installation brings, with what these need themselves."""
     asked = names([*PROJECT["dependencies"], *(each for extra in extras for each in EXTRAS[extra])])
@@ -40,7 +49,7 @@ def brought(*extras: str) -> set[str]:
 def test_the_extras_bring_what_modules_import(package: str, extras: list[str]) -> None:
     """IPython aside, which is there wherever there is a notebook to hand a record to."""
     _, packages = reached({f"dlperf.{each}" for each in MODULES if each.partition(".")[0] == package})
-    known = importlib.metadata.packages_distributions()
+    known = distributions()
     assert {known[each][0].lower() for each in packages} - {"ipython"} <= brought(*extras)
 
 
