@@ -41,7 +41,7 @@ chapters: $(READY) ## execute every chapter under nbmake in full
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks
 
 build: $(READY) ## what the build does with good and bad input
-	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/build
+	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) tests/build
 
 processes: $(READY) ## what compiles or starts processes
 	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/slow
@@ -50,10 +50,12 @@ gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
 	@$(BIN)/pytest -q $(REPORT) tests/gpu
 
 browser: $(READY) chromium ## the site of a committed record in a real Chromium
-	@$(BIN)/pytest -q -n 2 --dist loadfile $(REPORT) tests/browser
+	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) tests/browser
 
-long: $(READY) ## what takes longer or needs other programs: full executions, comparisons with fio, mbw and iperf3
+long: $(READY) ## what takes longer, compares measured times, or needs other programs (fio, mbw, iperf3)
 	@$(BIN)/pytest -v tests/long
+	@$(BIN)/pytest -q --hypothesis-profile=long tests/compilers/test_symbolic.py tests/asynchrony/test_engine.py \
+		tests/parallel/test_schedule.py
 
 # A browser of the system, else one that Playwright installs; without either this fails.
 chromium: $(READY)

@@ -53,7 +53,7 @@ def executions(book: Book) -> dict[str, Path]:
     if lacking := [page for page in pages if page not in chosen]:
         raise BookError(
             f"no record under records/ has the present cells of {', '.join(lacking)}, and {SHORT}/ has no execution of "
-            "them: execute every page in short, as make test does, or record a machine (make record)"
+            "them: execute every page in short (make short), or record a machine (make record)"
         )
     return {page: chosen[page] for page in pages}
 

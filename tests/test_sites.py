@@ -14,11 +14,12 @@ from booktools.fingerprint import fingerprint
 from booktools.notebook import KEY, code_cells
 from booktools.page import source
 from booktools.records import recorded_machines
+from booktools.short import MARK
 from tests import sites
 from tests.conftest import edit, edit_both
 
 ENVIRONMENT = {"cpu": "Thingamajig", "cores": 1, "os": "Linux", "date": "2026-01-01"}
-REMEDY = r"present cells of tiny, and notebooks-short/ .* in short, as make test does, or record a machine"
+REMEDY = r"present cells of tiny, and notebooks-short/ .* in short \(make short\), or record a machine"
 
 
 def execute(book: Book, folder: str, **changed: str) -> Path:
@@ -28,7 +29,9 @@ def execute(book: Book, folder: str, **changed: str) -> Path:
         cell.execution_count = count
     now = fingerprint(book, source(book, "tiny"))
     now["modules"] = {**now["modules"], **changed}
-    notebook.metadata[KEY] = {"fingerprint": now, "machine": ENVIRONMENT, "environment": ENVIRONMENT, "short": True}
+    notebook.metadata[KEY] = {"fingerprint": now, "machine": ENVIRONMENT, "environment": ENVIRONMENT}
+    if folder == sites.SHORT:
+        notebook.metadata[KEY][MARK] = True
     path = book.root / folder / "tiny.ipynb"
     path.parent.mkdir(parents=True)
     write_notebook(notebook, path)

@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 CONSTANTS: dict[str, str] = {
     "GIGABIT": "3 * 125e6",
     "WIDTHS": "(16, 32, 64, 128)",
-    "CPU_GPT": "gpt.Size(len(text.CHARACTERS), context=32, layers=4, heads=4, width=32)",
+    "CPU_GPT": "gpt.Size(len(text.CHARACTERS), context=32, layers=2, heads=4, width=32)",
 }
 """Constants of ``dlperf`` that have another value: a link's rate, the sizes of ResNet-18 and of the GPT on a CPU."""
 
