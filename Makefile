@@ -28,7 +28,7 @@ tested: ## say whether the tree at hand is the one that passed `make test`
 install: $(READY) ## make the environment
 
 # Threads that spin while they wait take the cores from whoever they wait for, if there is more work than cores.
-check short build processes gpu browser: export OMP_WAIT_POLICY = PASSIVE
+check short processes: export OMP_WAIT_POLICY = PASSIVE
 
 check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
