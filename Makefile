@@ -18,7 +18,7 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
-test: ## everything that must pass, all of it whatever fails, in about 20 minutes; PIECES="check build" runs these alone
+test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
 	@$(PYTHON) tests/gate.py $(PIECES)
 
