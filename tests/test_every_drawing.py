@@ -16,6 +16,9 @@ from tests.conftest import ROOT
 from tests.drawn import faults, outlines
 from tests.hardware.test_drawings import EVERY as HARDWARE
 from tests.measuring.test_drawings import EVERY as MEASURING
+from tests.multigpu.test_drawings import EVERY as MULTIGPU
+from tests.multigpu.test_drawings_batch import EVERY as BATCH
+from tests.multigpu.test_drawings_splits import EVERY as SPLITS
 from tests.parallel.test_drawings import EVERY as PARALLEL
 
 CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
@@ -24,6 +27,7 @@ CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
     "asynchrony": ASYNCHRONY,
     "parallel": PARALLEL,
     "hardware": HARDWARE,
+    "multigpu": MULTIGPU | BATCH | SPLITS,
 }
 EVERY = {f"{chapter}.{name}": draw for chapter, drawings in CHAPTERS.items() for name, draw in drawings.items()}
 

@@ -1,0 +1,106 @@
+"""Eight devices: sums that are the same everywhere to the last bit, gradients that are one device's, bytes that count.
+
+They are hosts where the system has network namespaces, else processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from dlperf.hardware.alpha_beta import Line
+from dlperf.multigpu import correctness, reduce, reduce_costs, road
+from dlperf.multigpu.declared import Declared, declared_seconds
+from dlperf.multigpu.group import Crew, hosts
+from dlperf.multigpu.link import measure_link
+from dlperf.multigpu.road import Exchange
+from dlperf.network import GIGABIT
+from tests.multigpu.summing import sums, weights_after
+
+
+@pytest.fixture(scope="module")
+def eight() -> Iterator[Crew]:
+    with hosts(8) as crew:
+        yield crew
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("algorithm", reduce.ALGORITHMS)
+def test_all_devices_hold_the_same_sum(eight: Crew, algorithm: str, k: int) -> None:
+    for n in (1, 7, 1000):  # fewer numbers than devices, and numbers that k does not divide
+        found = eight.first(k).run(sums, algorithm, k, n)
+        right = torch.stack([torch.arange(n) * 0.1 + rank for rank in range(k)]).sum(0)
+        for each in found:
+            assert torch.equal(each, found[0])
+        torch.testing.assert_close(found[0], right)
+
+
+def test_the_gradient_is_that_of_one_device(eight: Crew) -> None:
+    found = correctness.compare(eight, eight)
+    assert len(found["float64-by-k"]) == 8
+    assert found["float64"] < 1e-12
+    assert found["float32"] < 1e-6
+    assert found["right-sgd"] < 1e-12
+    assert found["right-adam"] < 1e-9
+
+
+def test_each_bug_is_found_by_looking_at_the_right_thing(eight: Crew) -> None:
+    found = correctness.compare(eight, eight, most=2)
+    assert found["means-first"] > 1e-3  # 13 examples on two devices
+    assert found["copy-first"] < 1e-12
+    assert found["copy-other"] > 0.1
+    assert found["scale-sgd"] > 100 * found["scale-adam"]
+    assert found["norm"] > 1e-3
+
+
+@pytest.mark.parametrize("algorithm", reduce.ALGORITHMS)
+@pytest.mark.parametrize("k", [2, 8])
+def test_hosts_send_what_the_formula_says(eight: Crew, algorithm: str, k: int) -> None:
+    if eight.kind != "host":
+        pytest.skip(f"only hosts count what they send; these devices are of the kind {eight.kind!r}")
+    nbytes = 2**20
+    answers = eight.first(k).run(reduce_costs.all_reduce, algorithm, k, nbytes, True)
+    for rank, (_, counted) in enumerate(answers):
+        predicted = reduce_costs.bytes_sent(algorithm, k, nbytes, rank) * 1514 / 1448
+        assert counted == pytest.approx(predicted, rel=0.02)
+
+
+def test_no_link_is_faster_than_its_limit(eight: Crew) -> None:
+    if eight.kind != "host":
+        pytest.skip("nothing limits a link here")
+    taken = [seconds for seconds, _ in eight.first(2).run(reduce_costs.all_reduce, "ring", 2, 2**23)]
+    assert max(taken) > 0.9 * 2**23 / GIGABIT  # what a full bucket passes at once is less than a tenth
+    link = measure_link(eight)
+    assert link.alpha >= 0
+    assert link.beta > 0
+
+
+@pytest.mark.parametrize("exchange", [*Exchange][1:])
+def test_a_traced_step_sends_every_gradient_once(eight: Crew, exchange: Exchange) -> None:
+    traces = eight.first(2).run(road.traced_step, exchange, 2, 4)
+    for trace in traces:
+        assert trace.begin < trace.forward_end < trace.backward_end <= trace.update < trace.end
+        expected = 0 if exchange is Exchange.APART else sum(trace.gradient_bytes)
+        assert sum(trace.message_bytes) == expected
+    assert traces[0].message_bytes == traces[1].message_bytes  # the same messages, in the same order
+
+
+def test_every_exchange_takes_the_same_step_on_both_devices(eight: Crew) -> None:
+    after = {exchange: eight.first(2).run(weights_after, exchange) for exchange in [*Exchange][1:]}
+    for exchange, (one, other) in after.items():
+        assert torch.equal(one, other) == (exchange is not Exchange.APART)
+        if exchange is not Exchange.APART:
+            torch.testing.assert_close(one, after[Exchange.FIRST][0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_declared_step_takes_at_least_its_waits(eight: Crew) -> None:
+    step = Declared(0.05, 0.1, (4096, 4096))
+    for k in (1, 8):
+        assert min(eight.first(k).run(declared_seconds, step, k)) >= 0.15
+
+
+def test_a_link_that_cannot_be_told_has_a_line_all_the_same(monkeypatch: pytest.MonkeyPatch, eight: Crew) -> None:
+    monkeypatch.setattr("dlperf.multigpu.link._there_and_back", lambda crew, size: 1.0 / (1 + size))
+    assert isinstance(measure_link(eight, repeats=1), Line)
