@@ -71,7 +71,8 @@ def run(library: Path) -> Iterator[Run]:
         **os.environ,
         "SIMULATED_CUDA_LIBRARY": str(library),
         "SIMULATED_CUDA_DEVICES": "2",
-        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"))),
+        "SIMULATED_CUDA_NCCL": "1",
+        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"), str(ROOT))),
     }
     with Forks(given) as forks:
         yield forks.run

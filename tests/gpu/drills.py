@@ -18,6 +18,13 @@ def taken(fn):
 
 START = SYSTEM_CLOCK + "use_virtual_clock()\n"
 
+JOIN = """
+import os, tempfile
+from dlperf.multigpu import group
+group.join(0, 1, os.path.join(tempfile.mkdtemp(), "store"))
+"""
+"""A process group of one, whose device is the GPU."""
+
 DRILLS = {
     "device.py": """
 from dlperf.device import synchronize
@@ -148,6 +155,59 @@ for how in overlap.Way:
     if how is overlap.Way.IN_TURN:
         begins = [begin for begin, _ in trial.computed]
         assert all(begin >= arrived for begin, arrived in zip(begins[1:], trial.arrived)), trial
+""",
+    "multigpu/declared.py": JOIN
+    + """
+from dlperf.multigpu import declared
+declared.time.sleep = lambda seconds: busy()
+assert declared.declared_seconds(0, 1, declared.Declared(0, 0, (4,)), 1) > 0.015
+""",
+    "multigpu/link.py": JOIN
+    + """
+from dlperf.multigpu import link
+link.first = lambda k: None
+link.send_and_receive = lambda messages, group: busy()
+assert link.there_and_back(0, 1, 4) > 0.015
+""",
+    "multigpu/reduce_costs.py": JOIN
+    + """
+from dlperf.multigpu import reduce_costs
+reduce_costs.ALGORITHMS["ring"] = lambda tensor, group: busy()
+assert reduce_costs.all_reduce(0, 1, "ring", 1, 8)[0] > 0.015
+""",
+    "multigpu/scaling.py": JOIN
+    + """
+from dlperf.multigpu import scaling
+class Own:
+    model = optimizer = torch.nn.Linear(1, 1).cuda()
+    inputs = targets = torch.zeros(1, device="cuda")
+scaling._step = lambda *_: Own
+scaling.train_batch = lambda *_: busy()
+assert scaling.step_seconds(0, 1, 1, 1) > 0.015
+""",
+    "multigpu/split_steps.py": JOIN
+    + """
+from dlperf.multigpu import split_steps
+class Here:
+    device = torch.device("cuda")
+    run = staticmethod(lambda link: busy())
+split_steps.place = lambda *_: Here
+trace = split_steps.step(0, 1, None)
+assert trace.end - trace.begin > 0.015
+busy(0.2)
+Here.run = staticmethod(lambda link: None)
+trace = split_steps.step(0, 1, None)
+assert trace.end - trace.begin < 0.1
+""",
+    "multigpu/tracing.py": """
+from dlperf.multigpu.data_parallel import train_batch
+from dlperf.multigpu.tracing import Tracer
+model = torch.nn.Linear(4, 3).cuda()
+sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.zeros(2, 4, device="cuda"), torch.zeros(2, dtype=torch.long, device="cuda")
+with Tracer(model, sgd, torch.device("cuda")) as tracer:
+    train_batch(model, sgd, x, y, 2, busy)
+assert tracer.trace().waiting > 0.015
 """,
     "hardware/accelerator.py": """
 from dlperf.hardware import accelerator

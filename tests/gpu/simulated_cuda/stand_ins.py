@@ -1,7 +1,9 @@
-"""What cannot be simulated, and what happens instead: compiling for a GPU, and the profiler's view of one."""
+"""What cannot be simulated, and what happens instead: compiling for a GPU, the profiler's view of one, and NCCL."""
 
 from __future__ import annotations
 
+import functools
+import os
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +18,8 @@ def install(torch: ModuleType) -> None:
     torch.cuda._device_count_nvml = lambda: -1
     _compile(torch)
     _profile(torch)
+    _resize(torch)
+    _communicate()
 
 
 def _compile(torch: ModuleType) -> None:
@@ -36,6 +40,50 @@ def _compile(torch: ModuleType) -> None:
         return real(model, backend=chosen, **rest)
 
     torch.compile = compile
+
+
+def _resize(torch: ModuleType) -> None:
+    """A GPU's memory changes its size in place, as FSDP has it do, though PyTorch for the CPU cannot."""
+    real = torch.UntypedStorage.resize_
+
+    @functools.wraps(real)
+    def resize_(self: Any, size: int) -> Any:
+        if self.device.type != "cuda":
+            return real(self, size)
+        whole = torch.empty(0, dtype=torch.uint8, device=self.device).set_(self)
+        torch.ops.simulated.resize_storage(whole, size)
+        return self
+
+    torch.UntypedStorage.resize_ = resize_
+
+
+def _communicate() -> None:
+    """Where a program asks for NCCL it gets gloo, which the library gives the GPUs' memory.
+
+    With ``SIMULATED_CUDA_NCCL`` it is told that it has NCCL; else it may take gloo for what joins the CPU's tensors.
+    """
+    import torch.distributed as dist
+
+    core = dist.distributed_c10d
+    begin = core.init_process_group
+
+    told, asked = core.get_backend, list[str | None]()
+
+    @functools.wraps(begin)
+    def init_process_group(backend: str | None = None, *rest: Any, **named: Any) -> None:
+        asked[:] = [backend]
+        begin(backend and backend.replace("nccl", "gloo"), *rest, **named)
+
+    @functools.wraps(told)
+    def get_backend(group: Any = None) -> str:
+        return "nccl" if asked == ["nccl"] else told(group)  # what it asked for: its tensors are a GPU's
+
+    default = dist.get_default_backend_for_device
+    core.Backend.default_device_backend_map["cuda"] = "gloo"
+    dist.init_process_group = core.init_process_group = init_process_group
+    if os.environ.get("SIMULATED_CUDA_NCCL"):
+        dist.get_backend = get_backend
+        dist.get_default_backend_for_device = lambda of: "nccl" if str(of).startswith("cuda") else default(of)
 
 
 def _profile(torch: ModuleType) -> None:

@@ -17,10 +17,12 @@ inline at::Tensor empty_on(int d, at::IntArrayRef sizes, at::IntArrayRef strides
   return at::Tensor(at::detail::empty_strided_generic(sizes, strides, &allocator, ON_CUDA, type));
 }
 
-// Returns the CPU's view of a tensor: another tensor on the same memory.
-inline at::Tensor as_cpu(const at::Tensor& t) {
+// Returns the CPU's view of a tensor: another tensor on the same memory, which with `keep` stays as long as that does.
+inline at::Tensor as_cpu(const at::Tensor& t, bool keep = false) {
   auto& old = t.storage();
-  c10::DataPtr same(old.mutable_data(), c10::Device(c10::kCPU));
+  void (*release)(void*) = [](void* held) { delete static_cast<c10::Storage*>(held); };
+  c10::DataPtr same(old.mutable_data(), keep ? new c10::Storage(old) : nullptr, keep ? release : nullptr,
+                    c10::Device(c10::kCPU));
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), old.nbytes(),
                                                        std::move(same), c10::GetCPUAllocator(), true);
   auto out = at::detail::make_tensor<at::TensorImpl>(c10::Storage(storage),

@@ -1,7 +1,7 @@
 // A CUDA device without CUDA: tensors of device cuda:i whose memory is main memory and whose kernels are the CPU's.
 // This file is what Python calls (library.py); the rest, from the bottom up: streams.h, memory.h, launches.h, device.h,
-// aliases.h, copies.h, kernels.h.
-#include "kernels.h"
+// aliases.h, copies.h, kernels.h, collectives.h.
+#include "collectives.h"
 
 using namespace sim;
 

@@ -16,11 +16,35 @@ inline bool waits_for_values(const std::string& op) {  // the shape of the resul
                                             "aten::bincount", "aten::linalg_svd", "aten::_linalg_svd"};
   return all.count(op);
 }
+inline bool is_product(const std::string& op) {  // of floating-point numbers, most of a step's work
+  static const std::set<std::string> all = {"aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm",
+                                            "aten::_slow_conv2d_forward", "aten::_slow_conv2d_backward"};
+  return all.count(op);
+}
 inline bool takes_no_cpu_scalars(const std::string& op) {  // most take a tensor of no dimensions from the CPU
   static const std::set<std::string> all = {"aten::mm", "aten::bmm", "aten::addmm", "aten::addmv", "aten::dot",
                                             "aten::mv", "aten::convolution", "aten::embedding", "aten::index_select",
                                             "aten::gather", "aten::nll_loss_forward"};
   return all.count(op);
+}
+
+// Runs the CPU's kernel. A CPU without instructions for bfloat16 takes up to a hundred times as long for products of
+// it: those are computed in float32 and rounded once, as the tensor cores of a GPU do it.
+inline void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  auto rounded = [](const c10::IValue& value) {
+    return value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() == at::kBFloat16;
+  };
+  const auto& schema = op.schema();
+  const auto arguments = stack->end() - schema.arguments().size();
+  const bool widened = is_product(schema.name()) && !schema.is_mutable() && schema.overload_name() != "dtype" &&
+                       std::any_of(arguments, stack->end(), rounded);
+  if (widened)
+    for (auto value = arguments; value != stack->end(); ++value)
+      if (rounded(*value)) *value = value->toTensor().to(at::kFloat);
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  if (widened)
+    for (auto value = stack->end() - schema.returns().size(); value != stack->end(); ++value)
+      if (value->isTensor() && value->toTensor().defined()) *value = value->toTensor().to(at::kBFloat16);
 }
 
 // One call of an operator: its arguments on the stack, and the twin of each tensor of a GPU among them.
@@ -120,7 +144,7 @@ class Call {
     torch::jit::Stack arguments(stack_->begin() + begin_, stack_->end());
     std::vector<at::Tensor> before;  // a capture only notes what is to be done: its kernels run to learn their shapes
     if (capturing) for (auto& twin : twins_) before.push_back(twin.written ? twin.cpu.clone() : at::Tensor());
-    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
+    run_on_cpu(op_, stack_);
     for (auto& twin : twins_) if (twin.written) follow(twin.cuda, twin.cpu);
     auto fresh = results_to_cuda(&launch);
     launch.done();
@@ -132,7 +156,7 @@ class Call {
     }
     on_replay([op = op_, arguments, fresh] {
       auto stack = arguments;
-      op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+      run_on_cpu(op, &stack);
       for (auto& [i, out] : fresh) {
         auto result = stack[i].toTensor();
         const auto bytes = out.storage().nbytes();
@@ -194,9 +218,10 @@ class Call {
   // Lets time pass instead: what exists stays as it is, but for a few ones, and new results are of the right shape. False where it cannot.
   bool skip(Launch& launch, double seconds) {
     std::vector<c10::IValue> results;
-    if (!results_in_place(results) && !results_in_shape(results, launch)) return false;
+    const bool in_place = results_in_place(results);
+    if (!in_place && !results_in_shape(results, launch)) return false;
     { Lock lock(mutex); counts["skipped"]++; }
-    for (auto& result : results) begin_with_ones(result.toTensor());
+    for (auto& result : results) begin_with_ones(result.toTensor(), !in_place);
     torch::jit::drop(*stack_, schema_.arguments().size());
     for (auto& result : results) torch::jit::push(*stack_, std::move(result));
     launch.done(seconds);
@@ -207,11 +232,15 @@ class Call {
     return true;
   }
 
-  // Zeros all over would make quotients of nothing; more than a page or two would take time.
-  static void begin_with_ones(const at::Tensor& t) {
+  // Zeros all over would make quotients of nothing; what was in new memory may be no number. To fill more takes time.
+  static void begin_with_ones(const at::Tensor& t, bool is_new) {
     if (!t.defined() || !t.numel()) return;
     at::AutoDispatchBelowADInplaceOrView below;
-    as_cpu(t).as_strided({std::min<int64_t>(t.numel(), 1000)}, {1}, t.storage_offset()).fill_(1);
+    const auto flat = [&](int64_t most) {
+      return as_cpu(t).as_strided({std::min(t.numel(), most)}, {1}, t.storage_offset());
+    };
+    if (is_new && t.numel() <= 4'000'000) flat(t.numel()).zero_();
+    flat(1000).fill_(1);
   }
 
   // Each result is one of the arguments, as in x.add_(1) and torch.mm(x, y, out=z).
@@ -317,12 +346,32 @@ inline at::Tensor& set_source(at::Tensor& self, at::Storage source, c10::SymInt 
   self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, dense, offset.expect_int());
   return self;
 }
+inline at::Tensor& set_whole_source(at::Tensor& self, at::Storage source) {
+  const std::vector<int64_t> length{int64_t(source.nbytes() / self.itemsize())}, dense{1};
+  self.unsafeGetTensorImpl()->set_storage_keep_dtype(source);
+  self.unsafeGetTensorImpl()->set_sizes_and_strides(length, dense, 0);
+  return self;
+}
 inline void record_stream(at::Tensor& t, at::Stream s) {
   Lock lock(mutex);
   counts["record_stream"]++;
   Block* block = block_of(t);
   if (block && (s.device_index() != block->d || s.id() != block->s)) block->users.insert(id(s.device_index(), s.id()));
 }
+
+// What `UntypedStorage.resize_` does on a GPU; PyTorch for the CPU is built without it. FSDP frees memory by it.
+void resize_storage(const at::Tensor& whole, int64_t bytes) {
+  c10::StorageImpl* storage = whole.storage().unsafeGetStorageImpl();
+  c10::DataPtr data = storage->allocator()->allocate(bytes);
+  if (const size_t kept = std::min<size_t>(bytes, storage->nbytes())) {
+    std::memcpy(data.get(), storage->data(), kept);
+  }
+  storage->set_data_ptr_noswap(std::move(data));
+  storage->set_nbytes(bytes);
+}
+
+TORCH_LIBRARY(simulated, m) { m.def("resize_storage(Tensor whole, int bytes) -> ()"); }
+TORCH_LIBRARY_IMPL(simulated, CUDA, m) { m.impl("resize_storage", TORCH_FN(resize_storage)); }
 
 TORCH_LIBRARY_IMPL(_, CUDA, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 TORCH_LIBRARY_IMPL(aten, CUDA, m) {
@@ -331,6 +380,7 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("copy_", TORCH_FN(copy_));
   m.impl("_local_scalar_dense", TORCH_FN(item));
   m.impl("set_.source_Storage_storage_offset", TORCH_FN(set_source));
+  m.impl("set_.source_Storage", TORCH_FN(set_whole_source));
   m.impl("record_stream", TORCH_FN(record_stream));
 }
 
