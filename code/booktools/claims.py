@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import runpy
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,11 +60,13 @@ class Claim(Outcome):
     """A sentence that measurements can prove wrong, with the ``rival`` that they would then prove right.
 
     On a machine in ``fails_on`` it is known to be false, or not to run, and the page says why: under the
-    label that is given there.
+    label that is given there. On one in ``scatters_on`` its measurements are known to spread so widely that
+    they do not tell it from its rival.
     """
 
     rival: Rival | None = None
     fails_on: Mapping[str, str] = field(default_factory=dict)
+    scatters_on: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,13 @@ def test_every_claim_names_its_rival() -> None:
 
 @pytest.mark.parametrize(("claim", "name"), CASES, ids=[f"{claim.id}@{name}" for claim, name in CASES])
 def test_committed_records_tell_each_claim_from_its_rival(claim: Claim, name: str) -> None:
+    """Where measurements scatter too widely for that, the claim says so beforehand, and they must then really do so."""
     recorded = machines()[name]
     skip_if_stale(claim, recorded)
     if lacking := judge(claim, recorded).lacking:
         pytest.skip(f"{recorded.name} lacks {', '.join(lacking)}")
-    assert objections(claim, recorded) == []
+    found = objections(claim, recorded)
+    if name in claim.scatters_on:
+        assert found
+    else:
+        assert found == []
