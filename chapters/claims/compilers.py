@@ -44,6 +44,7 @@ CLAIMS = (
             lambda r: {"compilers.mlp-worst-fit": r["compilers.mlp-free-fit"].median},
         ),
         fails_on={"h200": "compilers-mlp"},
+        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="compilers.fusion",
