@@ -23,7 +23,9 @@ Every chapter uses the spine:
 ``workers``      crews of processes, pinned to a core each
 ``models``       ResNet-18 and a small GPT, and their training step
 ``network``      hosts in network namespaces, joined by links of a known rate
+``alpha_beta``   what a transfer takes: a latency, and a time for every byte
 
 and imports what it teaches from a package of its own, or from those of chapters before it:
-``measuring``, ``compilers``, ``asynchrony``, ``parallel``, ``hardware``. The docstring of each is its map.
+``measuring``, ``compilers``, ``asynchrony``, ``parallel``, ``hardware``, ``multigpu``. The docstring of each is its
+map.
 """

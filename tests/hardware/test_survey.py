@@ -135,6 +135,25 @@ def test_products_and_copies_are_what_they_say() -> None:
     assert accelerator.copies([4096], "cpu", repeats=2)[4096].unit == "B/s"
 
 
+def test_a_type_is_not_tried_where_it_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_256 = {"torch.float32": 0.001, "torch.bfloat16": 0.1, "torch.float64": 0.6}  # seconds; eight times at 512
+    side = 256
+
+    def compare(sides: dict[str, object], **options: object) -> dict[str, Measurement]:
+        return {name: Measurement((at_256[name] * (side / 256) ** 3,) * 5) for name in sides}
+
+    def product(n: int, dtype: torch.dtype, device: str) -> None:
+        nonlocal side
+        side = n
+
+    monkeypatch.setattr(accelerator, "compare", compare)
+    monkeypatch.setattr(accelerator, "product", product)
+    types = [torch.float32, torch.bfloat16, torch.float64]
+    tried = accelerator.products([256, 512, 1024, 8192], types, "cpu")
+    assert {n for dtype, n in tried if dtype == torch.float32} == {256, 512, 1024}
+    assert {n for dtype, n in tried if dtype != torch.float32} == {256}
+
+
 def test_without_a_gpu_there_is_nothing_to_cross() -> None:
     for ask in (
         lambda: accelerator.crossings([8], torch.device("cpu")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlperf.hardware.alpha_beta import Line
+from dlperf.alpha_beta import Line
 from dlperf.multigpu import drawings, road
 from dlperf.multigpu.road import Exchange
 from dlperf.turns import Turns

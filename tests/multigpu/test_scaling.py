@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dlperf.hardware.alpha_beta import Line
+from dlperf.alpha_beta import Line
 from dlperf.multigpu import drawings, scaling
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.scaling import bend, classic, compare_declared, declared, predict, speedup

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -30,15 +31,17 @@ def products(
 ) -> dict[tuple[torch.dtype, int], Measurement]:
     """Returns FLOP/s by type and number of rows; the types alternate at each size.
 
-    A type of which one product has taken more than half a second is tried at no larger size: a processor without units
-    for it may need a thousand times as long as for float32.
+    A type is tried at no size at which a product would take more than half a second, by what the size before took: a
+    processor without units for it may need a thousand times as long as for float32.
     """
     found: dict[tuple[torch.dtype, int], Measurement] = {}
-    left = list(dtypes)
-    for n in sorted(sizes):
+    left, ascending = list(dtypes), sorted(sizes)
+    for n, larger in zip_longest(ascending, ascending[1:], fillvalue=0):
+        if not left:
+            break
         times = compare({str(d): product(n, d, device) for d in left}, repeats=repeats, max_seconds=5, device=device)
         found |= {(d, n): times[str(d)].per_second(2 * n**3, "FLOP") for d in left}
-        left = [d for d in left if times[str(d)].median < 0.5]
+        left = [d for d in left if times[str(d)].median * (larger / n) ** 3 < 0.5]
     return found
 
 

@@ -22,8 +22,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from dlperf.alpha_beta import Line, fit
 from dlperf.device import is_gpu
-from dlperf.hardware.alpha_beta import Line, fit
 from dlperf.measurement import Measurement
 from dlperf.models.steps import Step, images, resnet_step
 from dlperf.multigpu.agreement import check_over_group, checksum

@@ -13,8 +13,8 @@ from time import perf_counter
 import torch
 import torch.distributed as dist
 
+from dlperf.alpha_beta import Line, fit
 from dlperf.device import is_gpu, synchronize
-from dlperf.hardware.alpha_beta import Line, fit
 from dlperf.multigpu.group import Crew, first, own_device
 from dlperf.multigpu.reduce import send_and_receive
 from dlperf.turns import interleave

@@ -12,9 +12,9 @@ from time import perf_counter
 import torch
 import torch.distributed as dist
 
+from dlperf.alpha_beta import Line
 from dlperf.device import synchronize
 from dlperf.environment import environment
-from dlperf.hardware.alpha_beta import Line
 from dlperf.measurement import Measurement
 from dlperf.multigpu import traffic
 from dlperf.multigpu.group import Crew, first, own_device

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from dlperf.alpha_beta import Line
 from dlperf.environment import environment
-from dlperf.hardware.alpha_beta import Line
 from dlperf.measurement import Measurement
 from dlperf.models import steps
 from dlperf.multigpu import reduce, reduce_costs

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dlperf.alpha_beta import Line
 from dlperf.device import synchronize
 from dlperf.environment import environment
-from dlperf.hardware.alpha_beta import Line
 from dlperf.measurement import Measurement
 from dlperf.models import steps
 from dlperf.multigpu import reduce_costs

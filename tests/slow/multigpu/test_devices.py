@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from dlperf.hardware.alpha_beta import Line
+from dlperf.alpha_beta import Line
 from dlperf.multigpu import correctness, reduce, reduce_costs, road
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.group import Crew, hosts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,9 @@ def weights(folder: Path, k: int) -> list[str]:
         command, capture_output=True, text=True, env=environ(TMPDIR=str(folder)), timeout=4 * DEADLINE_S
     )
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if f"of {k}: " in line]
-    assert len(lines) == k, done.stdout
-    return [line.split(": ")[-1] for line in lines]
+    found = re.findall(rf"rank \d of {k}: (-?\d+\.\d{{6}})", done.stdout)  # two may write into one line
+    assert len(found) == k, done.stdout
+    return found
 
 
 def test_two_processes_end_with_the_weights_of_one(tmp_path: Path) -> None:
