@@ -31,6 +31,7 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.padding-gain",),
         holds=lambda r: r["hardware.padding-gain"].median >= 1.3,
         rival=Rival("every address may lie in every place", lambda r: {"hardware.padding-gain": 1}),
+        fails_on={"cpu-2-cores-zen3": "hardware-caches"},
     ),
     Claim(
         id="hardware.false-sharing",
@@ -38,6 +39,7 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["hardware.false-sharing"].median >= 1.2,
         rival=Rival("counters of their own share nothing", lambda r: {"hardware.false-sharing": 1}),
         needs=("cores>=2",),
+        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="hardware.flight",

@@ -9,6 +9,9 @@ import pytest
 
 from tests.gpu.conftest import DEVICES, PAGES, Rehearsals
 
+SEVERAL = "/dlperf/multigpu/"
+"""Where lines for a GPU are for several of them: with one, they are neither reached nor wanted."""
+
 
 @pytest.mark.parametrize("devices", DEVICES)
 @pytest.mark.parametrize("page", PAGES)
@@ -23,8 +26,11 @@ def test_every_cell_runs_and_waits_for_what_it_reads(rehearsals: Rehearsals, pag
 
 @pytest.mark.parametrize("devices", DEVICES)
 def test_lines_for_a_gpu_are_reached(rehearsals: Rehearsals, lines: Path, devices: int) -> None:
-    wanted = {f"{path}:{line}" for path, some in json.loads(lines.read_text()).items() for line in some}
+    found = {path: some for path, some in json.loads(lines.read_text()).items() if devices > 1 or SEVERAL not in path}
+    wanted = {f"{path}:{line}" for path, some in found.items() for line in some}
     reached = {line for page in PAGES for line in rehearsals(page, devices).reached}
+    if devices == 1:
+        reached = {line for line in reached if SEVERAL not in line}
     missing = sorted(wanted - reached)
     share = 1 - len(missing) / len(wanted)
     print(f"{devices} GPU(s): {share:.1%} of {len(wanted)} lines reached; not:", *missing, sep="\n  ")
