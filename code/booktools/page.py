@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,12 @@ if TYPE_CHECKING:  # What is kept of a page needs neither to be loaded.
 
 FOLDED = frozenset({"hide-input", "hide-cell", "remove-input", "remove-cell"})
 """Tags of a cell whose source a page folds away or leaves out."""
+
+_PARSING = threading.RLock()
+"""Until Python 3.12 the depth of a tree is counted for all threads at once: a second parse during one breaks it.
+
+One thread hands over to another in the middle of a parse only if the garbage collector runs a finalizer there.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,8 @@ class Page:
 def parse(source: str) -> ast.Module:
     """Returns Python source as a tree; IPython's magic lines are passed over."""
     lines = (line if not re.match(r"\s*[%!]", line) else "pass" for line in source.splitlines())
-    return ast.parse("\n".join(lines))
+    with _PARSING:
+        return ast.parse("\n".join(lines))
 
 
 def as_notebook(text: str, path: Path) -> NotebookNode:
