@@ -224,6 +224,11 @@ OUTCOMES = (
         holds=lambda r: r["multigpu.machine-threads"].median > r["multigpu.machine-strong"].median,
     ),
     Outcome(
+        id="multigpu.rate-kept",
+        keys=("multigpu.rate-kept-breaks",),
+        holds=lambda r: r["multigpu.rate-kept-breaks"] <= 512,
+    ),
+    Outcome(
         id="multigpu.rate-breaks",
         keys=("multigpu.rate-scaled-breaks",),
         holds=lambda r: r["multigpu.rate-scaled-breaks"] <= 512,
@@ -232,11 +237,6 @@ OUTCOMES = (
         id="multigpu.rate-warm-up",
         keys=("multigpu.rate-scaled-breaks", "multigpu.rate-warmup-breaks"),
         holds=lambda r: r["multigpu.rate-warmup-breaks"] > r["multigpu.rate-scaled-breaks"],
-    ),
-    Outcome(
-        id="multigpu.bubble-close",
-        keys=("multigpu.bubble-8", "multigpu.bubble-8-predicted"),
-        holds=lambda r: r["multigpu.bubble-8"].median < 1.5 * r["multigpu.bubble-8-predicted"],
     ),
     Outcome(
         id="multigpu.pieces",

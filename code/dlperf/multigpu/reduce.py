@@ -21,7 +21,10 @@ Message = tuple[Any, Tensor, int]
 """``dist.isend`` or ``dist.irecv``, a tensor, and the rank of the other side in the group."""
 
 
-def send_and_receive(messages: Sequence[Message], group: Any = None) -> None:
+def send_and_receive(
+    messages: Sequence[Message],
+    group: Any = None,
+) -> None:
     """Receives and sends all messages at once; waits for them.
 
     Receives come first: gloo tells its peer that it may send, and on
