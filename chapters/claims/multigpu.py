@@ -239,8 +239,16 @@ OUTCOMES = (
         holds=lambda r: r["multigpu.rate-warmup-breaks"] > r["multigpu.rate-scaled-breaks"],
     ),
     Outcome(
+        id="multigpu.warm-up-place",
+        keys=tuple(f"multigpu.rate-{rule}-lost-{batch}" for rule in ("scaled", "warmup") for batch in (64, 256)),
+        holds=lambda r: (
+            r["multigpu.rate-warmup-lost-64"] > r["multigpu.rate-scaled-lost-64"]
+            and r["multigpu.rate-warmup-lost-256"] < r["multigpu.rate-scaled-lost-256"]
+        ),
+    ),
+    Outcome(
         id="multigpu.pieces",
-        keys=("multigpu.network-4-step", "multigpu.network-8-step"),
-        holds=lambda r: r["multigpu.network-8-step"].median > r["multigpu.network-4-step"].median,
+        keys=("multigpu.network-1-computing", "multigpu.network-8-computing"),
+        holds=lambda r: r["multigpu.network-8-computing"].median > 1.05 * r["multigpu.network-1-computing"].median,
     ),
 )

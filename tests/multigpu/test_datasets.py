@@ -20,7 +20,7 @@ def idx(values: torch.Tensor) -> bytes:
     return gzip.compress(bytes([0, 0, 8, values.dim()]) + sizes + values.numpy().tobytes())
 
 
-@pytest.fixture()
+@pytest.fixture
 def made(tmp_path: Path) -> tuple[Path, dict[str, str], list[torch.Tensor]]:
     """A folder with four files of random values, their checksums, and the values."""
     draw = torch.Generator().manual_seed(0)

@@ -86,6 +86,7 @@ def test_figures_are_those_of_made_up_traces():
     assert found["network-4-waiting"].median == pytest.approx(1 - (2 + 2.5) / 8)
     assert found["network-4-bytes-ratio"].median == pytest.approx(1, rel=1e-3)
     assert found["network-4-memory-ratio"] == 1
+    assert found["network-4-computing"].median == pytest.approx((2 + 2.5) / 2)
     assert found["bubble-4"] is found["network-4-waiting"]
     assert found["bubble-4-predicted"] == pytest.approx(1 / 5)
 

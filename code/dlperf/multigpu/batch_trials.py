@@ -20,7 +20,7 @@ Found = dict[str, Measurement | float]
 """What an experiment found, by key: ready to be recorded."""
 
 BATCHES = (4, 8, 16, 32, 64, 128, 256)
-RATES = (0.4, 0.8, 1.6, 3.2, 6.4)
+RATES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 DEVICES = (1, 2, 4, 8, 16, 32)
 SCHEDULES = "kept", "scaled", "warmup"
 """The learning rate of a larger batch: as before, k times as large, and that with a warm-up."""

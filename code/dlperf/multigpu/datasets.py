@@ -79,7 +79,7 @@ def _scaled(images: Tensor) -> Tensor:
 
 
 def _read(path: Path, md5: str) -> Tensor:
-    """Returns the bytes of a gzipped IDX file in their shape: type and number of dimensions, big-endian sizes, the bytes.
+    """Returns the bytes of a gzipped IDX file in their shape: type, number of dimensions, big-endian sizes, bytes.
 
     Source: LeCun, Cortes and Burges, The MNIST database of handwritten digits, section "file formats".
     """

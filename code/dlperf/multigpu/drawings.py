@@ -125,7 +125,13 @@ def bugs(found: Mapping[str, Any]) -> plot.Table:
 
 
 ALGORITHMS = {"first": "through device 0", "sharded": "sharded", "ring": "ring"}
-EXCHANGES = {"first": "through device 0", "ring": "ring", "each": "each gradient", "buckets": "buckets"}
+EXCHANGES = {
+    "first": "through device 0",
+    "ring": "ring",
+    "library": "library's ring",
+    "each": "each gradient",
+    "buckets": "buckets",
+}
 
 
 def sums(found: Mapping[str, Measurement], ks: Sequence[int]) -> plot.Table:
@@ -136,14 +142,14 @@ def sums(found: Mapping[str, Measurement], ks: Sequence[int]) -> plot.Table:
 
 
 def road(found: Road) -> plot.Table:
-    """Returns the table of the road: seconds predicted and measured, waiting that is left, what of a core the exchange
-    takes, and the speedup over one device."""
+    """Returns the table of the road: seconds predicted and measured, the gap between the backward pass and the update,
+    what of a core the exchange takes, and the speedup over one device."""
     rows = []
     for key, name in EXCHANGES.items():
         of = {what: found.measured[f"{key}-{what}"] for what in ("predicted", "step", "waiting", "extra", "speedup")}
         speedup = f"{of.pop('speedup').median:.2f}"
         rows.append((name, *(plot.Name(str(each)) for each in of.values()), speedup))
-    return plot.Table(["exchange", "predicted", "step", "waiting", "processor", "times as fast"], rows)
+    return plot.Table(["exchange", "predicted", "measured", "gap", "processor", "times as fast"], rows)
 
 
 def scaling(

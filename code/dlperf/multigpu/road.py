@@ -6,7 +6,7 @@ The chapter *Training on multiple GPUs, from scratch* tells the story.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -33,15 +33,23 @@ BUCKET = 4 * MIB
 
 class Exchange(StrEnum):
     """How devices exchange gradients: one device has the whole batch, or they do not exchange; through device 0;
-    around a ring; each gradient as soon as it is there; in buckets."""
+    around a ring; the same by PyTorch's all-reduce; each gradient as soon as it is there; in buckets."""
 
     ONE = "one"
     APART = "apart"
     FIRST = "first"
     RING = "ring"
+    LIBRARY = "library"
     EACH = "each"
     BUCKETS = "buckets"
 
+
+AT_THE_END: dict[Exchange, Callable[..., Any]] = {
+    Exchange.FIRST: reduce.through_one,
+    Exchange.RING: reduce.ring,
+    Exchange.LIBRARY: dist.all_reduce,
+}
+"""The all-reduces that begin when the backward pass has ended."""
 
 AllTraces = Sequence[StepTrace]
 """A step's traces, in order of rank."""
@@ -64,8 +72,8 @@ def traced_step(rank: int, size: int, exchange: Exchange, k: int, batch: int) ->
         train = partial(train_batch, own.model, own.optimizer, inputs, targets, batch)
         if exchange in (Exchange.ONE, Exchange.APART):
             train(lambda: None)
-        elif exchange in (Exchange.FIRST, Exchange.RING):
-            sum_up = reduce.through_one if exchange is Exchange.FIRST else reduce.ring
+        elif exchange in AT_THE_END:
+            sum_up = AT_THE_END[exchange]
             train(partial(add_up, weights, tracer.all_reduce(partial(sum_up, group=group))))
         else:
             send = tracer.send(partial(dist.all_reduce, group=group, async_op=True))
@@ -88,7 +96,7 @@ def predict(exchange: Exchange, k: int, apart: StepTrace, sizes: Sequence[int], 
     """
     algorithm = "first" if exchange is Exchange.FIRST else "ring"
     sending = [reduce_costs.seconds(algorithm, k, size, link) for size in sizes]
-    if exchange in (Exchange.FIRST, Exchange.RING):
+    if exchange in AT_THE_END:
         return apart.seconds + sum(sending)
     filled = list(accumulate(apart.gradient_bytes))
     last = len(filled) - 1

@@ -51,13 +51,14 @@ def gradient_errors(crew: Crew, sizes: Sizes = EXACT, micro_batches: int = 4) ->
 def compare(crew: Crew, cases: Sequence[Case], repeats: int = 5) -> Found:
     """Returns what the steps of all cases cost, which take turns, by the case's key: ``layer-step``, ….
 
-    ``-step`` are its seconds and ``-waiting`` the share of them in which devices do not compute. ``-bytes`` are what
+    ``-step`` are its seconds, ``-waiting`` the share of them in which devices do not compute, ``-computing`` the
+    seconds of a device in which it does, on average. ``-bytes`` are what
     the host that sends most has sent, headers and acknowledgements included, and ``-bytes-ratio`` these over the
     prediction: only where devices are hosts. ``-memory-ratio`` is the most memory of a device over the prediction.
     By network, ``bubble-8`` is what ``network-8-waiting`` is, and ``bubble-8-predicted`` the formula.
     """
     rows = [_turn(crew, cases) for _ in range(repeats + 1)][1:]  # the first warms up
-    units = {"step": "s", "waiting": "1", "bytes": "B", "ratio": "1"}
+    units = {"step": "s", "waiting": "1", "computing": "s", "bytes": "B", "ratio": "1"}
     found: Found = {**columns(rows, {key: units[key.rpartition("-")[2]] for key in rows[0]}, _environment())}
     for case in cases:
         memory = max(crew.run(split_steps.peak, case))
@@ -75,6 +76,7 @@ def _turn(crew: Crew, cases: Sequence[Case]) -> dict[str, float]:
         traces = crew.run(split_steps.step, case, crew.kind)
         row[f"{case.key}-step"] = seconds(traces)
         row[f"{case.key}-waiting"] = waiting(traces)
+        row[f"{case.key}-computing"] = row[f"{case.key}-step"] * (1 - row[f"{case.key}-waiting"])
         if crew.kind == "host":
             sent = max(trace.sent for trace in traces)
             row[f"{case.key}-bytes"] = sent
