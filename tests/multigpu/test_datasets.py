@@ -54,7 +54,7 @@ def test_both_parts_have_digits(n: int) -> None:
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match="scikit-learn is not installed"):
+    with pytest.raises(ImportError, match="not installed: pip install scikit-learn"):
         digits()
 
 

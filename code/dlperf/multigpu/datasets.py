@@ -16,8 +16,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from dlperf.environment import lacking
-
 SOURCE = "https://github.com/zalandoresearch/fashion-mnist"
 """Where Fashion-MNIST and its checksums are published: Xiao, Rasul and Vollgraf, 2017, arXiv:1708.07747."""
 
@@ -51,7 +49,7 @@ def digits(n: int = 1536) -> Data:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise ImportError(lacking("scikit-learn")) from None
+        raise ImportError("scikit-learn, which has the digits, is not installed: pip install scikit-learn") from None
     found = load_digits()
     if not 0 < n < len(found.images):
         raise ValueError(f"1 to {len(found.images) - 1} of the digits can be to train on, got {n}")
