@@ -47,7 +47,7 @@ def train_batch(
     optimizer.zero_grad()
 
 
-def add_up(weights: Iterable[nn.Parameter], all_reduce: AllReduce) -> None:
+def add_up(weights: Iterable[Tensor], all_reduce: AllReduce) -> None:
     """Sums all gradients over all devices, in one message."""
     gradients = [each.grad for each in weights if each.grad is not None]
     flat = parameters_to_vector(gradients)  # one tensor, a copy

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from dlperf.alpha_beta import Line
-from dlperf.multigpu import correctness, reduce, reduce_costs, road
+from dlperf.multigpu import correctness, lenet, reduce, reduce_costs, road
+from dlperf.multigpu.datasets import digits
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.group import Crew, hosts
 from dlperf.multigpu.link import measure_link
@@ -93,6 +94,16 @@ def test_every_exchange_takes_the_same_step_on_both_devices(eight: Crew) -> None
         assert torch.equal(one, other) == (exchange is not Exchange.APART)
         if exchange is not Exchange.APART:
             torch.testing.assert_close(one, after[Exchange.FIRST][0], rtol=1e-4, atol=1e-5)
+
+
+def test_lenet_trains_to_the_same_weights_on_any_number_of_devices(eight: Crew) -> None:
+    """In float64, whose rounding no ReLU notices so soon; of 100 examples, batches of 64 leave a short one."""
+    found = lenet.compare(eight, (1, 2, 4), digits(100), Line(1e-3, 1e-8), epochs=1)
+    assert found["float64-1"] == 0
+    assert 0 < found["float64-2"] < 1e-12
+    assert 0 < found["float64-4"] < 1e-12
+    assert found["sending-2"] == pytest.approx(2 * 2 * (1e-3 + 1e-8 * 516_272 / 2))
+    assert 0 < found["accuracy-4"] <= 1
 
 
 def test_a_declared_step_takes_at_least_its_waits(eight: Crew) -> None:
