@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from booktools.book import Book, BookError
-from booktools.records import Machine
+from booktools.records import Machine, page_of
 
 HELD, FAILED, STALE, NOT_RUN = "held", "failed", "stale", "not run"
 Records = Mapping[str, Any]
@@ -127,9 +127,13 @@ def look(claim: Outcome, machine: Machine) -> Verdict:
 
 
 def _lacking(claim: Outcome, machine: Machine) -> tuple[str, ...]:
-    """Returns the hardware that a machine lacks for a claim, or else the records."""
+    """Returns what a machine lacks for a claim: hardware, else the page if it has no record of that, else records."""
     hardware = tuple(need for need in claim.needs if not machine.has(need))
-    return hardware or tuple(key for key in claim.keys if key not in machine.records)
+    records = tuple(key for key in claim.keys if key not in machine.records)
+    page = page_of(claim.id)
+    if records and all(page_of(key) != page for key in machine.records):
+        records = (page,)
+    return hardware or records
 
 
 def _changed(claim: Outcome, machine: Machine) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ def test_without_the_hardware_or_the_record_nothing_is_said() -> None:
     apple = machine({"p.a": 1.0}, gpus=["Apple M5"], accelerator="mps")
     assert judge(needy, apple).lacking == ("cuda", "devices>=2")
     assert judge(FASTER, machine({"p.b": 1.0})).lacking == ("p.a",)
+    assert judge(FASTER, machine({})).lacking == ("p",)  # the page was not run there
     assert judge(FASTER, machine({"p.b": 1.0})).outcome == NOT_RUN
 
 

@@ -30,6 +30,10 @@ Just as good? And other ways to split:
 ``split_trials``      strategies tried in turn and held against their formulas, as named measurements
 ``drawings_splits``   their drawings and tables
 
+For the exercises:
+``lenet``             LeNet from raw tensors, trained on k devices
+``datasets``          images of 28 x 28: scikit-learn's digits, and Fashion-MNIST where its files are
+
 For readers' own machines:
 ``plain``             the step as a script in plain PyTorch, to be copied
 ``probe``             a command: what their link gives, and what a gradient will cost

@@ -18,8 +18,8 @@ def main(steps: int = 3, batch: int = 13) -> None:
     dist.init_process_group()  # torchrun has said who and where
     rank, k = dist.get_rank(), dist.get_world_size()
     device = torch.device("cpu")
-    here = int(os.environ["LOCAL_WORLD_SIZE"])  # processes
-    if torch.cuda.device_count() >= here:
+    processes = int(os.environ["LOCAL_WORLD_SIZE"])
+    if torch.cuda.device_count() >= processes:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     torch.manual_seed(0)  # the same weights everywhere
