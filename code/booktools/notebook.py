@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,25 @@ def is_executed(notebook: NotebookNode) -> bool:
     )
 
 
+def one_of_each_stream(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Returns outputs with all that a cell wrote to one stream in the place of its first piece, to the letter.
+
+    A kernel sends what was printed by the clock, so a piece may end in the middle of a line, or of a number.
+    MyST-NB's `nb_merge_streams` would end the line there.
+    """
+    merged: list[NotebookNode] = []
+    begun: dict[str, NotebookNode] = {}
+    for output in outputs:
+        if output.output_type != "stream":
+            merged.append(output)
+        elif output.name in begun:
+            begun[output.name].text += output.text
+        else:
+            begun[output.name] = copy.copy(output)
+            merged.append(begun[output.name])
+    return merged
+
+
 def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     """Returns the page with the outputs of its executed twin, cell by cell where their sources agree.
 
@@ -102,7 +122,7 @@ def join(page: NotebookNode, executed: NotebookNode | None) -> NotebookNode:
     for cell in code_cells(page):
         if waiting.get(code(cell.source)):
             twin = waiting[code(cell.source)].pop()
-            cell.outputs, cell.execution_count = list(twin.outputs), twin.execution_count
+            cell.outputs, cell.execution_count = one_of_each_stream(twin.outputs), twin.execution_count
         else:
             changed.append(cell)
     if changed:

@@ -130,6 +130,19 @@ def test_outputs_go_to_the_cells_they_came_from(tiny: Book) -> None:
     assert joined[1].outputs == last.outputs
 
 
+def test_a_line_that_the_kernel_sent_in_pieces_is_one_line(tiny: Book) -> None:
+    printed = "each predicted 0.81 s\neach step 1.00 s\n"
+    page, twin = (read_page(tiny.page("en", "tiny")) for _ in range(2))
+    shown = nbformat.v4.new_output("display_data", {"text/plain": "a figure"})
+    warned = nbformat.v4.new_output("stream", name="stderr", text="a warning\n")
+    for end in range(1, len(printed)):
+        sent = [nbformat.v4.new_output("stream", text=text) for text in (printed[:end], printed[end:])]
+        notebook.code_cells(twin)[0].outputs = [sent[0], shown, warned, sent[1]]
+        for _ in range(2):  # as often as it is read: what was executed stays as it was
+            text, *rest = notebook.code_cells(join(page, twin))[0].outputs
+            assert (text.text, rest) == (printed, [shown, warned])
+
+
 def test_what_a_cell_recorded_that_has_changed_since_stays_readable(tiny: Book) -> None:
     page, twin = (read_page(tiny.page("en", "tiny")) for _ in range(2))
     first, last = notebook.code_cells(twin)
