@@ -1,7 +1,8 @@
 """The catalogue: what stands in figures, tables, outputs and code comments, in another language.
 
-Numbers in a string become ``#``, so that ``8 threads`` and ``16 threads`` are one entry. A string
-that has no words (numbers, units, identifiers) passes through.
+Numbers in a string become ``#`` and units lose their prefix, so that ``8 threads`` and ``16 threads`` are one entry,
+and so are ``step 0.9 s`` and ``step 870 ms``: which of them is printed is a matter of the machine. A string that has
+no words (numbers, units, identifiers) passes through.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from pathlib import Path
 from booktools.book import BookError
 
 NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w#])")
+_UNIT = r"(?:FLOP|bit|Hz|B|s)(?:/s)?(?![A-Za-z/])"
+QUANTITY = re.compile(rf"{NUMBER.pattern}(?:[ \u00a0](?:[KMGT]i|[kMGTmµn])?(?P<unit>{_UNIT}))?")
+_PLACE = re.compile(rf"#(?: ?{_UNIT})?")
 COLUMNS = 76
 """The width of the code that a page shows: more would scroll."""
 UNITS = frozenset(
@@ -78,8 +82,13 @@ def is_code(line: str) -> bool:
 
 
 def template(text: str) -> tuple[str, list[str]]:
-    """Returns ``text`` with each number replaced by ``#``, and the numbers in order."""
-    return NUMBER.sub("#", text), NUMBER.findall(text)
+    """Returns ``text`` with ``#`` for each number, units without a prefix, and the quantities in order.
+
+    >>> template("step 3: 870 ms")
+    ('step #: # s', ['3', '870 ms'])
+    """
+    found = list(QUANTITY.finditer(text))
+    return QUANTITY.sub(lambda match: f"# {match['unit']}" if match["unit"] else "#", text), [m[0] for m in found]
 
 
 class Catalogue:
@@ -111,15 +120,15 @@ class Catalogue:
         stripped = text.strip()
         if self.path is None or not stripped:
             return text
-        key, numbers = template(stripped)
+        key, quantities = template(stripped)
         key = re.sub(r"\s+", " ", key)
         found = self.seen[key] = self.entries.get(key)
         if found is None:
             if has_words(stripped):
                 self.missing[key] = None
             return text
-        values = iter(numbers)
-        return text.replace(stripped, re.sub("#", lambda match: next(values, "#"), found))
+        values = iter(quantities)
+        return text.replace(stripped, _PLACE.sub(lambda match: next(values, match[0]), found))
 
     def translate_lines(self, text: str) -> str:
         """Returns printed text translated line by line; lines of a program stay."""

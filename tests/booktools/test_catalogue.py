@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from booktools.book import BookError
 from booktools.catalogue import Catalogue, has_words, is_code, wrapped
 from booktools.render import themed_svg, translate_markup
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -23,6 +25,8 @@ def labels(tmp_path: Path) -> Catalogue:
         "Second paragraph that runs over two lines.": "第二段，原文占两行。",
         "why": "原因",
         "sum: # sec": "求和：#秒",
+        "step # s": "一步# s",
+        "step #": "第#步",
     }
     body = "".join(f'msgid "{key}"\nmsgstr "{value}"\n\n' for key, value in entries.items())
     path.write_text('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n' + body, encoding="utf-8")
@@ -45,6 +49,33 @@ def test_words_do_not(text: str) -> None:
 def test_numbers_stand_where_the_translation_puts_them(labels: Catalogue) -> None:
     assert labels.translate("8 threads") == "8个线程"
     assert labels.translate(" 3 of 1,000 samples ") == " 3个（共1,000个样本） "
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("step 0.9 s", "一步0.9 s"),
+        ("step 870 ms", "一步870 ms"),
+        ("step 2e-07 s", "一步2e-07 s"),
+        ("step 3", "第3步"),
+    ],
+)
+def test_how_fast_a_machine_is_changes_no_entry(labels: Catalogue, text: str, shown: str) -> None:
+    assert labels.translate(text) == shown
+    assert not labels.missing
+
+
+def test_a_letter_that_is_no_unit_stays_in_its_word(labels: Catalogue) -> None:
+    for text in ("3 steps", "3 sheep", "3 ksteps", "3 msec"):
+        labels.translate(text)
+    assert list(labels.missing) == ["# steps", "# sheep", "# ksteps", "# msec"]
+
+
+@pytest.mark.parametrize("catalogue", sorted((ROOT / "chapters").glob("labels.*.po")), ids=lambda path: path.name)
+def test_no_entry_has_a_unit_that_is_never_asked_for(catalogue: Path) -> None:
+    entries = Catalogue(catalogue).entries
+    assert entries
+    assert [key for key in entries if re.search(r"# (?:[KMGT]i|[kMGTmµn])(?:FLOP|bit|Hz|B|s)\b", key)] == []
 
 
 def test_what_is_missing_is_noted_once_as_a_template(labels: Catalogue) -> None:
