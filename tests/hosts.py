@@ -18,6 +18,21 @@ def hello(rank: int, word: str) -> tuple[str, int]:
     return word, rank
 
 
+def surroundings(rank: int) -> tuple[str | None, str | None, str]:
+    return os.environ.get("WHO_MADE_IT"), os.environ.get("HOME"), os.getcwd()
+
+
+def has_imported(rank: int, names: list[str]) -> bool:
+    return all(name in sys.modules for name in names)
+
+
+def threads(rank: int) -> int:
+    """Returns how many threads PyTorch computes with here."""
+    import torch
+
+    return torch.get_num_threads()
+
+
 def identity(rank: int) -> tuple[str, list[str]]:
     return os.readlink("/proc/self/ns/net"), [name for _, name in socket.if_nameindex()]
 

@@ -13,7 +13,7 @@ from booktools.notebook import code_cells, read_page
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}
-SPINE |= {"environment", "native", "workers", "network", "models", "records", "plot", "palette"}
+SPINE |= {"environment", "native", "forked", "workers", "network", "models", "records", "plot", "palette"}
 SPINE |= {"profiles", "breakdown", "downloads", "drawing", "alpha_beta"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware", "multigpu"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""

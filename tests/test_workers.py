@@ -12,11 +12,12 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
+import torch
 
 from dlperf import workers
 from dlperf.environment import places
 from dlperf.workers import LEAD, WorkerError, Workers, own_cores, wait_until
-from tests import processes
+from tests import hosts, processes
 from tests.conftest import ROOT
 from tests.processes import DEADLINE_S, alive, busy, fail_beside_busy, wait_until_busy
 
@@ -36,8 +37,8 @@ def begins(rank: int, moment: float) -> float:
     return perf_counter()
 
 
-def modules(rank: int) -> bool:
-    return "torch" in sys.modules
+def said(rank: int) -> str | None:
+    return os.environ.get("SAID_TO_WORKERS")
 
 
 def threads(rank: int) -> tuple[int, int]:
@@ -96,11 +97,31 @@ def test_the_moment_at_which_to_begin_lies_ahead(monkeypatch: pytest.MonkeyPatch
     assert workers.soon() == 100.0 + LEAD > 100.0
 
 
-def test_pytorch_is_imported_only_by_who_needs_it_and_has_one_thread() -> None:
+WITHOUT_PYTORCH = """
+from dlperf.workers import Workers
+from tests.hosts import has_imported, threads
+with Workers(1) as crew:
+    print(crew.run(has_imported, ["torch"]), crew.run(threads), crew.run(has_imported, ["torch"]))
+"""
+
+
+@linux
+def test_workers_need_not_import_pytorch_if_the_program_has_and_compute_with_one_thread() -> None:
     with Workers(1) as crew:
-        assert crew.run(modules) == [False]
+        assert crew.run(hosts.has_imported, [torch.__name__]) == [True]
         assert crew.run(threads) == [(1, 4)]
-        assert crew.run(modules) == [True]
+
+
+def test_workers_do_not_import_pytorch_before_it_is_needed() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PYTORCH], capture_output=True, text=True, env=environ())
+    assert done.stdout == "[False] [1] [True]\n", done.stderr
+
+
+def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for word in ("one", "another"):
+        monkeypatch.setenv("SAID_TO_WORKERS", word)
+        with Workers(1) as crew:
+            assert crew.run(said) == [word]
 
 
 def test_one_thread_also_where_the_main_module_has_imported_pytorch(tmp_path: Path) -> None:
@@ -216,7 +237,7 @@ with Workers(2) as crew:
 
 @linux
 def test_a_worker_whose_parent_has_ended_before_it_asked_ends() -> None:
-    code = "from dlperf.workers import end_with_parent as end; end({}); print('alive')"
+    code = "from dlperf.forked import end_with_parent as end; end({}); print('alive')"
     for parent, said in ((os.getpid(), "alive\n"), (1, "")):
         done = subprocess.run(
             [sys.executable, "-c", code.format(parent)], capture_output=True, text=True, env=environ()

@@ -7,27 +7,23 @@ PyTorch: a worker has it if the module of a function that it is sent has.
 
 from __future__ import annotations
 
-import ctypes
-import multiprocessing
 import os
 import pickle
-import signal
-import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from time import perf_counter
 from typing import Any, Self, cast
 
+from dlperf import forked
 from dlperf.environment import places
 
 LEAD = 0.005
 """So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
-
-PR_SET_PDEATHSIG = 1
-"""Linux's name for the signal that a process gets when the one that started it ends."""
 
 
 class WorkerError(RuntimeError):
@@ -41,25 +37,24 @@ class WorkerError(RuntimeError):
 class Workers(AbstractContextManager):
     """``world_size`` worker processes; worker ``rank`` is pinned to ``cores[rank % len(cores)]``; a context manager.
 
-    Without ``cores`` the system places them. They are spawned, so what they are sent is a function of a module. They
-    belong to the thread that enters the block, and end with it if the block does not. After a failure, a time limit
-    that has passed or an exception in the block, they are killed, whatever they are at.
+    Without ``cores`` the system places them. What they are sent is a function of a module. They end with the block, or
+    with the program. After a failure, a time limit that has passed or an exception in the block, they are killed,
+    whatever they are at.
     """
 
     def __init__(self, world_size: int, cores: Sequence[int] = ()) -> None:
         if world_size < 1:
             raise ValueError(f"a crew has at least one worker, got {world_size}")
         self.world_size, self.cores = world_size, list(cores)
-        self.processes: list[Any] = []
+        self.processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
 
     def __enter__(self) -> Self:
-        spawn = multiprocessing.get_context("spawn")
         try:
             for rank in range(self.world_size):
-                near, far = spawn.Pipe()
+                near, far = Pipe()
                 own = self.cores[rank % len(self.cores)] if self.cores else None
-                process = spawn.Process(target=_work, args=(far, own), name=f"worker {rank}", daemon=True)
+                process = forked.process(_work, (far, own), f"worker {rank}")
                 process.start()
                 far.close()  # or nobody would see that the worker has ended
                 self.processes.append(process)
@@ -176,28 +171,8 @@ def name_of(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", repr(fn))
 
 
-def end_with_parent(parent: int) -> None:
-    """Has the kernel kill this process when the thread that started it ends, or ``parent``, its process, has ended.
-
-    Not even a loop that never comes back to Python survives. Nothing happens where the system is not Linux; there a
-    worker ends when it next asks for work.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before we asked
-            os._exit(1)
-
-
 def _work(pipe: Connection, core: int | None) -> None:
-    """Serves in a process of its own, with one thread for its operators, on one core."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    assert parent.pid is not None
-    end_with_parent(parent.pid)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; what becomes of workers, the parent decides
-    os.environ["OMP_NUM_THREADS"] = "1"  # for when PyTorch is imported
-    if torch := sys.modules.get("torch"):  # the main module, which a spawned process imports, has done so
-        torch.set_num_threads(1)
+    """Serves in a process of its own, on one core."""
     if core is not None:
         os.sched_setaffinity(0, {core})
     serve(pipe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,10 +15,11 @@ from time import sleep
 
 import psutil
 import pytest
+import torch
 
 from dlperf import network
 from dlperf.environment import places
-from dlperf.network import PAYLOAD, Network, Unavailable
+from dlperf.network import PAYLOAD, Network, Unavailable, template
 from tests import hosts, processes
 from tests.conftest import ROOT
 from tests.processes import DEADLINE_S, alive, busy, fail_beside_busy, network_of, networks
@@ -298,12 +300,19 @@ def test_a_network_that_is_just_starting_ends_with_its_parent(parent: Parent, se
     assert processes.wait_until(parent.has_left_nothing)
 
 
+def switch_of(made: Network) -> psutil.Process:
+    """Returns a network's switch, whose children are the hosts."""
+    said = Path(f"/proc/self/fdinfo/{made._switch}").read_text(encoding="ascii")
+    return psutil.Process(int(said.partition("\nPid:")[2].split()[0]))
+
+
 @needs_namespaces
 @pytest.mark.parametrize("which", [0, 1])
 def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -> None:
     with Network(2) as made:
-        pids = [child.pid for child in psutil.Process(made._switch.pid).children(recursive=True)]
-        os.kill([made._switch.pid, *pids][which], signal.SIGKILL)
+        switch = switch_of(made)
+        pids = [switch.pid, *(child.pid for child in switch.children())]
+        os.kill([switch.parent().pid, switch.pid][which], signal.SIGKILL)
         assert processes.wait_until(lambda: not alive(pids))
         with pytest.raises(RuntimeError, match="this network has ended"):
             made.cut(0)
@@ -313,21 +322,50 @@ def test_nothing_is_left_when_one_of_its_first_processes_is_killed(which: int) -
             made.cut(0)
 
 
-def test_without_unshare_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
-    with pytest.raises(Unavailable, match="no command unshare"), Network(1):
+@needs_namespaces
+def test_a_host_has_the_environment_and_the_folder_of_who_made_the_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WHO_MADE_IT", "this test")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with Network(1) as made:
+        assert made.run(hosts.surroundings) == [("this test", None, str(tmp_path))]
+
+
+@needs_namespaces
+def test_hosts_do_not_import_again_what_the_program_has_imported() -> None:
+    with Network(2) as made:
+        assert made.run(hosts.has_imported, [torch.__name__, "pyroute2"]) == [True, True]
+        assert made.run(hosts.threads) == [1, 1]
+
+
+@needs_namespaces
+def test_a_template_that_has_ended_is_replaced() -> None:
+    with Network(1):
         pass
+    before = template.current()
+    os.kill(before._process.pid, signal.SIGKILL)
+    before._process.wait()
+    with Network(1) as made:
+        assert made.run(hosts.hello, "word") == [("word", 0)]
+    assert template.current() is not before
 
 
-def test_what_the_system_refuses_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    refusing = f"{tmp_path}/unshare"
-    with open(refusing, "w", encoding="ascii") as script:
-        script.write("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
-    os.chmod(refusing, 0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    network.unavailable.cache_clear()
-    assert "host 0 of 1 did not start: unshare failed: Operation not permitted" in network.unavailable()
-    network.unavailable.cache_clear()
+REFUSED = """
+echo 0 > /proc/sys/user/max_user_namespaces
+exec "$0" -c "from dlperf import network; print(network.unavailable())"
+"""
+
+
+@needs_namespaces
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs the command unshare")
+def test_what_the_system_refuses_is_passed_on() -> None:
+    command = ["unshare", "--user", "--map-root-user", "sh", "-c", REFUSED, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == (
+        "this system makes no network namespaces: the system lets us have none of our own: No space left on device\n"
+    )
 
 
 @pytest.mark.parametrize(

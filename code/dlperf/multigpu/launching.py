@@ -37,8 +37,9 @@ from torch.distributed.elastic.multiprocessing import (
 )
 
 from dlperf.device import is_gpu
+from dlperf.forked import end_with_parent
 from dlperf.multigpu.group import TIMEOUT_S, device_of, join
-from dlperf.workers import WorkerError, end_with_parent, name_of, own_cores
+from dlperf.workers import WorkerError, name_of, own_cores
 
 POLL_S = 0.05
 """Seconds between two looks for answers and failures; the end of a process is seen at once."""

@@ -16,11 +16,9 @@ however that ends: then the kernel kills the others, whatever they are at, and t
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
-import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -29,12 +27,13 @@ from functools import cache
 from importlib.util import find_spec
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import send_handle
+from multiprocessing.reduction import recv_handle, send_handle
 from threading import Lock
 from typing import Any
 
 from dlperf.environment import lacking
 from dlperf.network import delay as line
+from dlperf.network import template
 from dlperf.network.switch import INTERFACE, Plan, address, cores_of
 from dlperf.workers import exchange, name_of
 
@@ -92,47 +91,37 @@ class Network(AbstractContextManager):
                 raise ValueError(f"a delay is in seconds, from 0 to {LONGEST:.0f}, got {each}")
         self._pipes: list[Connection] = []
         self._lock = Lock()
+        self._switch: int | None = None  # a pidfd
 
     def __enter__(self) -> Network:
         _check(delayed=any(_each("delay", self.hosts, self.delay)))
         self._said = tempfile.TemporaryFile("a+b")  # what the hosts write; a pipe would be full some day
         rates, delays = _each("rate", self.hosts, self.rate), _each("delay", self.hosts, self.delay)
-        parent = os.pidfd_open(os.getpid())
+        plan = Plan(list(map(int, rates)), delays, dict(os.environ), os.getcwd(), sys.path)
         self._control, control = Pipe()
-        plan = Plan(list(map(int, rates)), delays, parent, control.fileno())
-        command = ["unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--"]
-        self._switch = subprocess.Popen(
-            [*command, sys.executable, "-m", "dlperf.network", "switch", json.dumps(plan.__dict__)],
-            stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
-            pass_fds=[parent, control.fileno()],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": INTERFACE},
-            start_new_session=True,  # Ctrl-C is for the one who made the network, who will end it
-        )
-        os.close(parent)
-        control.close()
+        program = os.pidfd_open(os.getpid())
         try:
+            with control:
+                template.current().fork([control.fileno(), self._said.fileno(), program])
+            self._control.send_bytes(pickle.dumps(plan))
+            self._switch = recv_handle(self._control)
             for _ in range(self.hosts):
                 near, far = Pipe()
                 self._pipes.append(near)
-                with suppress(OSError), far:  # not handed over above: unshare lives on, and would hold the host's end
-                    send_handle(self._control, far.fileno(), self._switch.pid)
-            for rank, pipe in enumerate(self._pipes):
-                self._is_up(rank, pipe)
+                with far:
+                    send_handle(self._control, far.fileno(), 0)
+            for pipe in self._pipes:
+                pipe.recv_bytes()  # it is up
+        except (EOFError, OSError):
+            why = self._last_words()  # written before its end of a pipe was closed
+            self._kill()
+            raise Unavailable(f"this system makes no network namespaces: {why}") from None
         except BaseException:
             self._kill()
             raise
+        finally:
+            os.close(program)
         return self
-
-    def _is_up(self, rank: int, pipe: Connection) -> None:
-        try:
-            pipe.recv_bytes()
-        except (EOFError, ConnectionResetError):
-            with suppress(subprocess.TimeoutExpired):
-                self._switch.wait(2)  # it may still be saying why
-            why = f"host {rank} of {self.hosts} did not start: {self._last_words()}"
-            raise Unavailable(f"this system makes no network namespaces: {why}") from None
 
     def run(self, fn: Callable[..., Any], *args: Any, timeout: float | None = None) -> list[Any]:
         """Returns ``fn(rank, *args)`` of every host, in order; all begin at once.
@@ -198,8 +187,10 @@ class Network(AbstractContextManager):
     def _kill(self) -> None:
         """Ends all processes of the network, and returns when they have ended."""
         pipes, self._pipes = [self._control, *self._pipes], []
-        self._switch.kill()
-        self._switch.wait()
+        if self._switch is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._switch, signal.SIGKILL)
+            os.close(self._switch)
         for pipe in pipes:
             with suppress(EOFError, OSError):
                 while True:  # until nobody holds the other end
@@ -223,8 +214,8 @@ def _each(name: str, hosts: int, given: float | Sequence[float]) -> list[float]:
 
 def _check(*, delayed: bool) -> None:
     """Raises `Unavailable` where something is missing, and says how to get it."""
-    if shutil.which("unshare") is None or not hasattr(os, "pidfd_open"):
-        raise Unavailable("there is no command unshare, which is part of util-linux: this needs Linux")
+    if not hasattr(os, "pidfd_open"):
+        raise Unavailable("network namespaces are Linux's: this system has none")
     if not _installed("pyroute2"):
         raise Unavailable(lacking("pyroute2"))
     if delayed and not os.access(line.TUN, os.R_OK | os.W_OK):

@@ -1,15 +1,13 @@
-"""What the processes of a network run: ``python -m dlperf.network switch`` and ``… host``."""
+"""The process from which those of a network are forked: ``python -m dlperf.network template …``."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from dlperf.network.switch import Plan, host, switch
+from dlperf.network import template
+from dlperf.network.switch import begin
 
 if __name__ == "__main__":
-    role, told = sys.argv[1:]
-    if role == "switch":
-        switch(Plan(**json.loads(told)))
-    else:
-        host(*json.loads(told))
+    _, told = sys.argv[1:]
+    template.serve(begin, *json.loads(told))
