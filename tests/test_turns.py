@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
-from dlperf.measurement import Measurement, PairingError
+from dlperf import turns as turns_module
+from dlperf.measurement import FewSamplesWarning, Measurement, PairingError
 from dlperf.turns import Turns, columns, interleave, mark, seconds
 
 
@@ -31,6 +34,24 @@ def test_the_turn_that_is_enough_is_finished_first() -> None:
     assert [len(side) for side in found.values()] == [3, 3]
     assert [turns for turns, _ in told] == [1, 2, 3]
     assert 0.01 <= told[0][1] < told[2][1]
+
+
+@pytest.mark.parametrize(("left", "turns"), [(1e9, 9), (6.5, 5), (0.0, 1)])
+def test_a_cell_that_has_little_time_left_gets_fewer_turns_and_is_told(
+    left: float, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each turn takes a second: after the fifth, another would take more than half of the 1.5 that are left."""
+    now = [0.0]
+    monkeypatch.setattr(turns_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(turns_module, "seconds_left", lambda: max(0.0, left - now[0]))
+
+    def side() -> None:
+        now[0] += 0.5
+
+    told = nullcontext() if turns == 9 else pytest.warns(FewSamplesWarning, match=f"a, b: {turns} of 9 samples each")
+    with told:
+        found = interleave({"a": side, "b": side}, 9, warm_up=0)
+    assert [len(each) for each in found.values()] == [turns, turns]
 
 
 def test_no_turns_are_refused() -> None:

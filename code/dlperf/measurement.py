@@ -23,6 +23,10 @@ FEW = 5
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
+class FewSamplesWarning(UserWarning):
+    """Fewer samples were taken than asked for: the time for them was used up."""
+
+
 class UnitError(ValueError):
     """Two quantities were combined whose units do not go together."""
 

@@ -16,16 +16,12 @@ from torch.utils import benchmark
 from dlperf.budget import seconds_left
 from dlperf.device import is_gpu, synchronize, try_all_gpus
 from dlperf.environment import environment
-from dlperf.measurement import FEW, WIDE_SPREAD, Measurement
+from dlperf.measurement import FEW, WIDE_SPREAD, FewSamplesWarning, Measurement
 from dlperf.turns import interleave
 
 
 class SpreadWarning(UserWarning):
     """The samples scatter so much that their median should not be compared closely."""
-
-
-class FewSamplesWarning(UserWarning):
-    """So few samples were taken that their quartiles say little: the time for them was used up."""
 
 
 class Benchmark:

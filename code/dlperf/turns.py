@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from dlperf.measurement import Measurement
+from dlperf.budget import seconds_left
+from dlperf.measurement import FewSamplesWarning, Measurement
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -47,13 +49,15 @@ def interleave(
     sides: Mapping[K, Callable[[], T]],
     repeats: int,
     warm_up: int = 1,
-    enough: Callable[[int, float], bool] = lambda turns, seconds: False,
+    enough: Callable[[int, float], bool] | None = None,
 ) -> dict[K, Turns[T]]:
     """Returns what each side answered in ``repeats`` turns, in each of which every side is called once.
 
     A change of clock frequency or a neighbour's load then falls on all sides, so that their ratio stays meaningful.
     Answers of the first ``warm_up`` turns are dropped. ``enough``, asked after each turn with their number and the
-    seconds so far, may end it early. Raises ValueError where there would be nothing to return.
+    seconds so far, may end it early. Without it a turn is the last where another like the longest would take more
+    than half of what the cell has left (`dlperf.budget`), and a `FewSamplesWarning` says so. Raises ValueError where
+    there would be nothing to return.
     """
     if repeats < 1:
         raise ValueError(f"sides take at least one turn, got repeats={repeats}")
@@ -62,11 +66,19 @@ def interleave(
     for _ in range(warm_up):
         for side in sides.values():
             side()
-    start = time.perf_counter()
+    start = end = time.perf_counter()
+    longest = 0.0
     for turn in range(1, repeats + 1):
         for name, side in sides.items():
             answers[name].append(side())
-        if enough(turn, time.perf_counter() - start):
+        begin, end = end, time.perf_counter()
+        longest = max(longest, end - begin)
+        if enough is not None:
+            if enough(turn, end - start):
+                break
+        elif turn < repeats and longest > seconds_left() / 2:
+            few = f"{', '.join(map(str, sides))}: {turn} of {repeats} samples each, the cell's time was used up"
+            warnings.warn(few, FewSamplesWarning, stacklevel=2)
             break
     return answers
 

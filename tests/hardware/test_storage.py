@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -191,6 +192,26 @@ def test_a_quick_disk_is_counted_for_as_long_as_is_asked(monkeypatch: pytest.Mon
     done, stop = counting(0.001, monkeypatch)
     assert storage.finished(done, stop, 0.5) == pytest.approx(1000, rel=0.01)
     assert done[0] == pytest.approx(500, abs=5)
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_who_takes_the_core_away_makes_no_disk_faster(early: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses come right before or right after the clock is read; the disk works on, a block each millisecond."""
+    done, stop, now, pauses = np.zeros(1, np.int64), np.zeros(1, np.int64), [0.0], random.Random(seed)
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        done[0] = int(now[0] * 1000)
+
+    def perf_counter() -> float:
+        before = now[0]
+        sleep(pauses.choice((0.0, 0.0, 1e-4, 0.02)))
+        return before if early else now[0]
+
+    monkeypatch.setattr(storage, "time", SimpleNamespace(sleep=sleep, perf_counter=perf_counter))
+    rate = storage.finished(done, stop, 0.05)
+    assert 0 < rate <= 1000 * (1 + 1 / storage.ENOUGH)  # an end may be seen the moment before the next
 
 
 def test_a_sample_ends_when_the_file_comes_round(monkeypatch: pytest.MonkeyPatch) -> None:

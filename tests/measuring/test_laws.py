@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -132,3 +134,9 @@ def test_a_queue_is_seen_from_three_sides():
     assert seen.wait >= 2e-3  # a request stays at least as long as it is served
     assert 0 < seen.rate < 500  # one server of 2 ms cannot pass on more
     assert 0 < seen.occupancy <= 100
+
+
+def test_an_observer_who_gets_no_turn_before_the_end_has_looked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = SimpleNamespace(wait=lambda seconds: True, set=lambda: None)
+    monkeypatch.setattr(laws, "threading", SimpleNamespace(Thread=threading.Thread, Event=lambda: over))
+    assert 0 <= laws.watch_queue(rate=1e4, service=0.0, requests=3).occupancy <= 3

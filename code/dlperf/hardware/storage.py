@@ -155,21 +155,24 @@ def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
     """Returns how many are ``done`` a second, counted from an end to an end so that slow disks come out right.
 
     Counts for at least so many ``seconds`` and until `ENOUGH` are done, but not for longer than `PATIENCE`, nor more
-    than ``most`` of them; 0 where none ends.
+    than ``most`` of them; 0 where none ends. Whoever takes the core away between the clock and the count makes the
+    disk slower, never faster: the first clock is read before its count, the last one after.
     """
 
-    def next_end(seen: int) -> tuple[float, int]:
+    def next_end(seen: int) -> tuple[float, int, float]:
         until = time.perf_counter() + PATIENCE
-        while (count := int(done.sum())) == seen and not stop[0] and time.perf_counter() < until:
+        while True:
+            early, count, late = time.perf_counter(), int(done.sum()), time.perf_counter()
+            if count != seen or stop[0] or late >= until:
+                return early, count, late
             time.sleep(min(0.0005, seconds / 20))
-        return time.perf_counter(), count
 
-    start, before = next_end(int(done.sum()))
-    end, count = next_end(before)
+    start, before, _ = next_end(int(done.sum()))
+    _, count, end = next_end(before)
     while end - start < PATIENCE and not stop[0]:
         if count - before >= most or (end - start >= seconds and count - before >= ENOUGH):
             break
-        later, more = next_end(count)
+        _, more, later = next_end(count)
         if more == count:
             break
         end, count = later, more
