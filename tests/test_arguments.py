@@ -53,7 +53,7 @@ REFUSED: Iterable[tuple[Callable[[], object], str]] = [
     (lambda: dispatch.add_in_cpp(8, 0, CPU), "at least one call, got 0"),
     (lambda: dispatch.add_in_python(8, 0, CPU), "at least one call, got 0"),
     (lambda: compilation.in_blocks({"a": torch.sin}, torch.ones(1), calls=0), "at least one call, got 0"),
-    (lambda: data_loading.seconds_per_item([torch.ones(1)] * 3, nothing, skip=3), "more items than the 3"),
+    (lambda: data_loading.seconds_per_item([torch.ones(1)] * 3, nothing, skip=2, last=1), "more items than the 3"),
     (lambda: overlap.predict(1.0, 1.0, 0), "at least one chunk, got 0"),
     (lambda: overlap.Product(rows=5, chunks=2), "5 rows cannot be cut into 2"),
     (lambda: overlap.Product(chunks=0), "into 0 equal chunks"),

@@ -285,11 +285,25 @@ def test_the_end_of_a_loader_s_workers_is_no_item_s_doing(monkeypatch: pytest.Mo
     assert data_loading.seconds_per_item(loader(), lambda x: None) == 1
 
 
+def test_what_a_worker_loaded_before_and_what_it_loads_no_more_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts: items take 1, 10, 10, 10 and 2 seconds."""
+    now = [0.0]
+
+    def loader() -> Iterator[int]:
+        for seconds in (1, 10, 10, 10, 2):
+            now[0] += seconds
+            yield seconds
+
+    monkeypatch.setattr(data_loading, "perf_counter", lambda: now[0])
+    assert data_loading.seconds_per_item(loader(), lambda x: None, skip=1, last=1) == 10
+    assert data_loading.seconds_per_item(loader(), lambda x: None, skip=0, most=2) == 5.5
+
+
 def test_loading_times_every_side() -> None:
     """And gives the step the threads back that it had to spare."""
     threads, seen = torch.get_num_threads(), []
     torch.set_num_threads(2)
-    sets = {"a": data_loading.Fetched(4, latency=0.001), "b": data_loading.Photos(4, 32)}
+    sets = {"a": data_loading.Fetched(12, latency=0.001), "b": data_loading.Photos(12, 32)}
     step = lambda images, classes: seen.append((len(images), torch.get_num_threads()))
     found = data_loading.in_line_and_ahead(step, sets, 2, spare="b", repeats=1)
     assert torch.get_num_threads() == 2
@@ -298,7 +312,7 @@ def test_loading_times_every_side() -> None:
     assert found.keys() == {"step", "b spared", *(f"{name} {way}" for name in sets for way in ways)}
     assert all(min(found[f"a {way}"].samples) >= 0.001 for way in ("load", "in line"))
     assert {size for size, _ in seen} == {2}
-    assert [number for _, number in seen].count(1) == 2  # as many as there are batches
+    assert [number for _, number in seen].count(1) == 6  # as many as there are batches
     assert all(m.turns == found["step"].turns for m in found.values())
 
 

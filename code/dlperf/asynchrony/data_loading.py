@@ -26,6 +26,9 @@ from dlperf.turns import interleave
 Example = tuple[Tensor, Tensor]
 """An image, float32 of shape (3, 32, 32), and its class."""
 
+AHEAD = 2
+"""So many batches does a worker of a `DataLoader` load ahead, unless it is told otherwise."""
+
 
 class Fetched(Dataset):
     """Images that a server hands out: a mini-batch takes ``latency`` seconds.
@@ -69,22 +72,26 @@ def photo(side: int, seed: int = 0) -> bytes:
     return file.getvalue()
 
 
-def seconds_per_item(loader: Iterable[Any], work: Callable[[Any], object], skip: int = 1) -> float:
-    """Returns the mean seconds in which ``work`` gets through an item of ``loader``, the first ``skip`` aside.
+def seconds_per_item(
+    loader: Iterable[Any], work: Callable[[Any], object], skip: int = 1, last: int = 0, most: int | None = None
+) -> float:
+    """Returns the mean seconds in which ``work`` gets through an item of ``loader``, of ``most`` at most.
 
-    The clock stops at the last item: a loader's workers end only then, which is no item's doing. Raises ValueError
-    where there are no others.
+    The first ``skip`` and the ``last`` are not counted: those the workers had loaded before the clock started, and
+    beside these they load nothing. The clock stops at the last item that counts: a loader's workers end only after
+    all, which is no item's doing. Raises ValueError where no item is left.
     """
-    items = iter(loader)
+    items = islice(loader, most)
     for x in islice(items, skip):
         work(x)
     start, times = perf_counter(), list[float]()
     for x in items:
         work(x)
         times.append(perf_counter())
-    if not times:
-        raise ValueError(f"a loader needs more items than the {skip} that are skipped")
-    return (times[-1] - start) / len(times)
+    counted = times[: len(times) - last]
+    if not counted:
+        raise ValueError(f"a loader needs more items than the {skip + last} that are not counted")
+    return (counted[-1] - start) / len(counted)
 
 
 def in_line_and_ahead(
@@ -94,17 +101,18 @@ def in_line_and_ahead(
 
     Named ``fetched load`` and so on: ``load`` without a step, ``in line`` with it, and with one ``worker`` process.
     The set named ``spare`` has a fourth, ``spared``: with that worker, and a thread less for the step. The sides are
-    taken in turn. ``step`` takes what the loader gives, and waits until it is done.
+    taken in turn: of a set in line three mini-batches, with a worker all, of which the first three and as many at the
+    end as are loaded ahead do not count. ``step`` takes what the loader gives, and waits until it is done.
     """
     work = lambda batch: step(*batch)
     sides: dict[str, Callable[[], float]] = {}
     for name, data in sets.items():
         in_line, worker = partial(DataLoader, data, size), partial(DataLoader, data, size, num_workers=1)
-        batches = [next(iter(in_line()))] * (len(data) // size)  # type: ignore[arg-type]
-        sides["step"] = partial(_taken, batches.copy, work)
-        sides[f"{name} load"] = partial(_taken, in_line, lambda batch: None)
-        sides[f"{name} in line"] = partial(_taken, in_line, work)
-        sides[f"{name} worker"] = partial(_taken, worker, work)
+        batches = [next(iter(in_line()))] * 3
+        sides["step"] = partial(seconds_per_item, batches, work)
+        sides[f"{name} load"] = partial(_taken, in_line, lambda batch: None, most=3)
+        sides[f"{name} in line"] = partial(_taken, in_line, work, most=3)
+        sides[f"{name} worker"] = partial(_taken, worker, work, skip=3, last=AHEAD)
         if name == spare:
             fewer = max(1, torch.get_num_threads() - 1)
             sides[f"{name} spared"] = partial(with_threads, fewer, sides[f"{name} worker"])
@@ -112,9 +120,9 @@ def in_line_and_ahead(
     return {name: times.measurement(float, "s", name, environment=env) for name, times in taken.items()}
 
 
-def _taken(make: Callable[[], Iterable[Any]], work: Callable[[Any], object]) -> float:
+def _taken(make: Callable[[], Iterable[Any]], work: Callable[[Any], object], **counted: int) -> float:
     """Returns `seconds_per_item` of a new loader."""
-    return seconds_per_item(make(), work)
+    return seconds_per_item(make(), work, **counted)
 
 
 def with_threads(number: int, call: Callable[[], float]) -> float:
