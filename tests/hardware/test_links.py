@@ -67,6 +67,22 @@ def test_a_lost_connection_is_noticed() -> None:
         assert not links.receive(near.fileno(), np.zeros(1, np.uint8))
 
 
+def test_a_host_may_take_a_minute_until_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process imports what it needs first; `_reach` sleeps between its tries, and here nobody sleeps."""
+    waited, listening = list[float](), list[socket.socket]()
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if sum(waited) >= 60 and not listening:
+            listening.append(socket.create_server(("127.0.0.1", links.PORT)))
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        monkeypatch.setattr(links, "PORT", free.getsockname()[1])
+    monkeypatch.setattr(links.time, "sleep", sleep)
+    with links._reach("127.0.0.1") as end, listening[0]:
+        assert end.getpeername() == ("127.0.0.1", links.PORT)
+
+
 def test_a_message_crosses_shared_memory() -> None:
     flags, shared = np.zeros(32, np.int64), np.zeros(1000, np.uint8)
     mine, theirs = np.arange(1000).astype(np.uint8), np.zeros(1000, np.uint8)

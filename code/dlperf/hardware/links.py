@@ -168,7 +168,8 @@ def _connect(rank: int) -> None:
     _held.append(end)
 
 
-def _reach(address: str, tries: int = 250) -> socket.socket:
+def _reach(address: str, tries: int = 6000) -> socket.socket:
+    """Returns a connection to the host that listens; on a busy machine it may take its time to begin."""
     for _ in range(tries - 1):
         try:
             return socket.create_connection((address, PORT))
