@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import random
@@ -50,7 +51,7 @@ class Pauses:
 
 def variables(seed: int, given: dict[str, str]) -> dict[str, str]:
     """Returns the environment ``given``, of processes whose clocks now also see the pauses of a seed."""
-    path = os.pathsep.join(filter(None, (str(Path(__file__).parent / "site"), given.get("PYTHONPATH", ""))))
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parents[1] / "site"), given.get("PYTHONPATH", ""))))
     return {**given, "PYTHONPATH": path, VARIABLE: f"{seed} {time.perf_counter()}"}
 
 
@@ -67,16 +68,16 @@ def activate() -> None:
         setattr(time, name, read)
         setattr(time, f"{name}_ns", lambda read=read: round(1e9 * read()))
     timeit.default_timer = time.perf_counter
-    if simulated := sys.modules.get("simulated_cuda.streams"):
-        _pause_events(simulated, pauses)
+    if "simulated_cuda" in sys.modules:
+        _pause_events(importlib.import_module("simulated_cuda.streams").EventBase, pauses)
 
 
-def _pause_events(streams: Any, pauses: Pauses) -> None:
+def _pause_events(event: Any, pauses: Pauses) -> None:
     """Has the events of a simulated GPU see them: its clock is the system's."""
-    elapsed = streams.EventBase.elapsed_time
+    elapsed = event.elapsed_time
 
     def elapsed_time(start: Any, end: Any) -> float:
         lost = pauses.lost_until(end.time) - pauses.lost_until(start.time)
         return elapsed(start, end) + 1e3 * lost
 
-    streams.EventBase.elapsed_time = elapsed_time
+    event.elapsed_time = elapsed_time

@@ -1,4 +1,4 @@
-"""Python runs this when it starts: what another ``sitecustomize`` would have done, and then the clocks see pauses."""
+"""Python runs this when it starts: what another ``sitecustomize`` would have done, and then what a test asks for."""
 
 import os
 import runpy
@@ -11,8 +11,12 @@ for _folder in map(Path, sys.path):
         runpy.run_path(str(_folder / "sitecustomize.py"))
         break
 
+sys.path.append(str(_here.parents[1]))
 if os.environ.get("PAUSES"):
-    sys.path.append(str(_here.parents[2]))
-    from tests.pauses.clock import activate
+    from tests.pauses import clock
 
-    activate()
+    clock.activate()
+if os.environ.get("REACHED_LINES"):
+    from tests.reached import lines
+
+    lines.activate()
