@@ -38,7 +38,6 @@ CLAIMS = (
         holds=lambda r: r["async.branches-speedup"].median > 1.3,
         rival=Rival("the branches run one after the other", lambda r: {"async.branches-speedup": 1}),
         needs=("cores>=2",),
-        fails_on={"cpu-2-cores-zen3": "async-dependencies"},
     ),
     *(
         Claim(

@@ -44,7 +44,6 @@ CLAIMS = (
             lambda r: {"compilers.mlp-worst-fit": r["compilers.mlp-free-fit"].median},
         ),
         fails_on={"h200": "compilers-mlp"},
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="compilers.fusion",
@@ -106,6 +105,7 @@ CLAIMS = (
         needs=("compiler",),
         rival=Rival("the call from Python costs nothing", lambda r: {"compilers.cpp-gain": 1}),
         fails_on={"h200": "compilers-deploy"},  # the package does not load there
+        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="compilers.losses",

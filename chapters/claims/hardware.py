@@ -124,7 +124,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="hardware.all-cores",
         keys=("hardware.fma-share-all",),
-        holds=lambda r: r["hardware.fma-share-all"].median > 0.95,
+        holds=lambda r: r["hardware.fma-share-all"].median - r["hardware.fma-share-all"].iqr / 2 > 0.9,
     ),
     Outcome(
         id="hardware.shapes",
@@ -156,7 +156,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="hardware.predicted",
         keys=("hardware.remedy-fit",),
-        holds=lambda r: 1 / 1.25 < r["hardware.remedy-fit"].median < 1.25,
+        holds=lambda r: 1 / 1.1 < r["hardware.remedy-fit"].median < 1.1,
     ),
     Outcome(
         id="hardware.layout-wins",
