@@ -102,6 +102,11 @@ CLAIMS = (
 )
 
 OUTCOMES = (
+    Outcome(
+        id="async.saves",
+        keys=("async.free-speed",),
+        holds=lambda r: r["async.free-speed"].quartiles[0] > 1.1,
+    ),
     Bound(
         id="async.two-devices-bound",
         keys=("async.branches-speedup",),

@@ -176,7 +176,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="hardware.type-told",
         keys=("hardware.type-fit",),
-        holds=lambda r: r["hardware.type-fit"].median > 0.8,
+        holds=lambda r: 0.8 < r["hardware.type-fit"].median < 1.25,
     ),
     Bound(
         id="hardware.stage-bound",  # a convolution does no more than its roof

@@ -101,6 +101,11 @@ CLAIMS = (
 )
 
 OUTCOMES = (
+    Bound(
+        id="measuring.peak-bound",  # FLOPs alone take no longer than the step that has them
+        keys=("measuring.resnet-mfu", "measuring.gpt-mfu"),
+        holds=lambda r: all(r[f"measuring.{name}-mfu"].median <= 1.02 for name in ("resnet", "gpt")),
+    ),
     Outcome(
         id="measuring.threads",
         keys=("measuring.threads-factor",),
