@@ -14,6 +14,18 @@ import torch.distributed as dist
 from dlperf.network import process_group
 
 
+def place(rank: int, device: str) -> str:
+    """Returns where a host can compute: on ``device``, or the CPU where that does not start for it.
+
+    In a host's namespaces the driver of the H100 in this book's records does not: "OS call failed".
+    """
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):  # the second where PyTorch was built without CUDA
+        return "cpu"
+    return device
+
+
 def relay(rank: int, chunks: int, layers: int, rows: int = 1024, width: int = 1024, device: str = "cpu") -> float:
     """Returns the seconds until host 1 has back what host 0 made of its ``(rows, width)`` examples, in chunks.
 
