@@ -16,6 +16,25 @@ def bounded(r: Records) -> float:
     return r["async.sync-memory"].median / (grown / r["async.free-fit"].median)
 
 
+def room(r: Records) -> bool:
+    """Returns whether the cores are not what holds up a loop that decodes: their term is not clearly the largest."""
+    load, compute = r["async.decoded-load"].median, r["async.compute"].median
+    return (load + compute) / r["async.decoded-expected"].median < 1.1 * max(load, compute)
+
+
+def spared(r: Records) -> bool:
+    """Returns whether a thread less for the step clearly helps a worker that decodes."""
+    return r["async.decoded-spared-factor"].median > 1.05
+
+
+def no_core(r: Records) -> bool:
+    """Returns whether the loop that decodes wins clearly less than the maximum promised."""
+    return r["async.decoded-won"].median < 0.85 * r["async.could-decoded"]
+
+
+ROOM = ("async.decoded-load", "async.compute", "async.decoded-expected")
+"""What `room` reads."""
+
 CLAIMS = (
     Claim(
         id="async.enqueue",
@@ -130,7 +149,7 @@ OUTCOMES = (
     Outcome(
         id="async.decoded",
         keys=("async.decoded-worker-fit",),
-        holds=lambda r: r["async.decoded-worker-fit"].median > 0.85,
+        holds=lambda r: r["async.decoded-worker-fit"].median > 6 / 7,
     ),
     Bound(
         id="async.beyond",
@@ -140,7 +159,22 @@ OUTCOMES = (
     Outcome(
         id="async.spared",
         keys=("async.decoded-spared-factor",),
-        holds=lambda r: r["async.decoded-spared-factor"].median > 1.05,
+        holds=spared,
+    ),
+    Outcome(
+        id="async.needless",
+        keys=("async.decoded-spared-factor", *ROOM),
+        holds=lambda r: room(r) and not spared(r),
+    ),
+    Outcome(
+        id="async.traded",
+        keys=("async.decoded-spared-factor", *ROOM),
+        holds=lambda r: not room(r) and not spared(r),
+    ),
+    Outcome(
+        id="async.behind",
+        keys=("async.decoded-load", "async.compute"),
+        holds=lambda r: r["async.decoded-load"].median > 1.1 * r["async.compute"].median,
     ),
     Outcome(
         id="async.vanished",
@@ -150,7 +184,12 @@ OUTCOMES = (
     Outcome(
         id="async.no-core",
         keys=("async.decoded-won", "async.could-decoded"),
-        holds=lambda r: r["async.decoded-won"].median < 0.85 * r["async.could-decoded"],
+        holds=no_core,
+    ),
+    Outcome(
+        id="async.untold",
+        keys=("async.decoded-won", "async.could-decoded", *ROOM),
+        holds=lambda r: not no_core(r) and not room(r),
     ),
     Outcome(
         id="async.copied",

@@ -43,7 +43,6 @@ CLAIMS = (
             "what is saved is all: to enter and to run the generated program costs nothing",
             lambda r: {"compilers.mlp-worst-fit": r["compilers.mlp-free-fit"].median},
         ),
-        fails_on={"h200": "compilers-mlp"},
     ),
     Claim(
         id="compilers.fusion",
@@ -104,7 +103,7 @@ CLAIMS = (
         holds=lambda r: r["compilers.cpp-gain"].median >= 1.2,
         needs=("compiler",),
         rival=Rival("the call from Python costs nothing", lambda r: {"compilers.cpp-gain": 1}),
-        fails_on={"h200": "compilers-deploy"},  # the package does not load there
+        fails_on={"h100": "compilers-deploy"},  # the package does not load there
         scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
@@ -122,6 +121,11 @@ CLAIMS = (
 
 OUTCOMES = (
     Outcome(
+        id="compilers.on-gpu",  # a switch: it asks where this edition was measured, and borrows nothing
+        keys=("compilers.both-gain",),
+        holds=lambda r: (r["compilers.both-gain"].environment or {}).get("accelerator") == "cuda",
+    ),
+    Outcome(
         id="compilers.loads",
         keys=("compilers.loads",),
         holds=lambda r: r["compilers.loads"] == 1,
@@ -136,6 +140,11 @@ OUTCOMES = (
         id="compilers.mlp-little",
         keys=("compilers.mlp-best",),
         holds=lambda r: r["compilers.mlp-best"] < 1.2,
+    ),
+    Outcome(
+        id="compilers.mlp-fades",  # what a compiled call adds has at least halved at the best of the batch sizes
+        keys=("compilers.mlp-best", "compilers.mlp-speedup"),
+        holds=lambda r: 1 / r["compilers.mlp-best"] - 1 < (1 / r["compilers.mlp-speedup"].median - 1) / 2,
     ),
     Outcome(
         id="compilers.mlp-steady",

@@ -90,7 +90,7 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["multigpu.machine-weak"].median >= 0.9,
         needs=("cores>=2",),
         rival=Rival("the second device computes when the first has ended", lambda r: {"multigpu.machine-weak": 0.5}),
-        fails_on={"cpu-2-cores-zen3": "multigpu-scaling"},
+        fails_on={"cpu-2-cores-zen3": "multigpu-scaling", "h100": "multigpu-scaling"},
     ),
     Claim(
         id="multigpu.far",
@@ -184,6 +184,26 @@ OUTCOMES = (
             max(r["multigpu.sum-ring-8-ratio"].median, r["multigpu.sum-sharded-8-ratio"].median) < 0.95
             and r["multigpu.cores"] < 8
         ),
+    ),
+    Outcome(
+        id="multigpu.one-gpu",
+        keys=("multigpu.gpus", "multigpu.one-step"),
+        holds=lambda r: r["multigpu.gpus"] == 0 and bool((r["multigpu.one-step"].environment or {}).get("gpus")),
+    ),
+    Outcome(
+        id="multigpu.two-hide",
+        keys=("multigpu.bend",),
+        holds=lambda r: r["multigpu.bend"] >= 2,
+    ),
+    Outcome(
+        id="multigpu.sharded-late",
+        keys=("multigpu.sum-ring-8-ratio", "multigpu.sum-sharded-8-ratio"),
+        holds=lambda r: r["multigpu.sum-sharded-8-ratio"].median < 0.95 <= r["multigpu.sum-ring-8-ratio"].median,
+    ),
+    Outcome(
+        id="multigpu.weak-exchange",
+        keys=("multigpu.machine-apart",),
+        holds=lambda r: r["multigpu.machine-apart"].median >= 0.9,
     ),
     Outcome(
         id="multigpu.gap-closed",

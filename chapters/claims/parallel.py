@@ -164,7 +164,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.step-longer",
         keys=("parallel.step-stretch",),
-        holds=lambda r: r["parallel.step-stretch"].median > 1.01,
+        holds=lambda r: r["parallel.step-stretch"].quartiles[0] > 1,
     ),
     Outcome(
         id="parallel.split-loses",
@@ -175,6 +175,26 @@ OUTCOMES = (
         id="parallel.large-products",
         keys=("parallel.gain-large",),
         holds=lambda r: r["parallel.gain-large"].median < 1.1,
+    ),
+    Outcome(
+        id="parallel.workers-lose",
+        keys=("parallel.gain-large",),
+        holds=lambda r: r["parallel.gain-large"].median < 0.9,
+    ),
+    Outcome(
+        id="parallel.stretched",
+        keys=("parallel.stretch",),
+        holds=lambda r: r["parallel.stretch"].median > 1.02,
+    ),
+    Outcome(  # two equal sides in sixteen chunks take 1/16 + 1 of one of them, instead of 2
+        id="parallel.won-more",
+        keys=("parallel.pipeline-won",),
+        holds=lambda r: r["parallel.pipeline-won"].median > 32 / 17,
+    ),
+    Outcome(
+        id="parallel.crowded-alike",
+        keys=("parallel.crowded",),
+        holds=lambda r: r["parallel.crowded"].spread < 1,
     ),
     Outcome(
         id="parallel.crossover",
@@ -195,7 +215,10 @@ OUTCOMES = (
     Outcome(
         id="parallel.bound-shared",
         keys=("parallel.bound-product-longer", "parallel.bound-copy-longer"),
-        holds=lambda r: max(r["parallel.bound-product-longer"].median, r["parallel.bound-copy-longer"].median) > 1.05,
+        holds=lambda r: any(
+            r[key].median > 1.05 and r[key].quartiles[0] > 1
+            for key in ("parallel.bound-product-longer", "parallel.bound-copy-longer")
+        ),
     ),
     Outcome(
         id="parallel.buffered",
@@ -205,7 +228,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.backward-short",
         keys=("parallel.step-as-ready-stretch",),
-        holds=lambda r: r["parallel.step-as-ready-stretch"].median > 1.02,
+        holds=lambda r: r["parallel.step-as-ready-stretch"].quartiles[0] > 1.02,
     ),
     Outcome(
         id="parallel.ddp",

@@ -58,6 +58,8 @@ class EnvironmentsDirective(SphinxDirective, Recording):
             return self.say("yes" if value else "no")
         if key == "memory_bytes":
             return f"{value / 2**30:.1f} GiB"
+        if key == "driver":
+            return [identifier(value.partition(" Release Build")[0])]  # what follows is who built it
         return [identifier(", ".join(value) if isinstance(value, list) else value)]
 
 

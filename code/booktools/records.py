@@ -72,17 +72,22 @@ class Machine:
 SHOWN = re.compile(r"\{glue(?::\w+)?\}[` ]([\w.-]+)")
 """A key that the text of a page shows, wherever it does."""
 
+FAILING = re.compile(r"^(:{3,}|`{3,})\{failed\}\n.*?^\1$", re.S | re.M)
+"""Text that a page shows only where a claim failed, which one that lacks the measurement did not do here."""
+
 BORROWED = "This machine cannot run this experiment. What the page shows of it was measured on another:"
+PARTLY = "This machine cannot run a part of this experiment. What the page shows of that part was measured on another:"
 
 
 def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[str, str]:
     """Gives the cells of a page what its text shows, this machine could not record, and one of ``machines`` has.
 
-    A cell that borrows says so in an output of its own. Returns the name of the lender of each key.
+    A cell that borrows what is read says so in an output of its own. Returns the name of the lender of each key.
     """
     import nbformat
 
     text = "\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+    read = set(SHOWN.findall(FAILING.sub("", text)))
     lenders: dict[str, str] = {}
     for machine in machines:
         missing = set(SHOWN.findall(text)) - glue(page).keys()
@@ -92,9 +97,12 @@ def borrow(page: NotebookNode, name: str, machines: Iterable[Machine]) -> dict[s
         theirs = {code(cell.source): cell.outputs for cell in code_cells(done.notebook)}
         for cell in code_cells(page):
             lent = [output for output in theirs.get(code(cell.source), []) if stored(output) in missing]
+            if any(stored(output) in read for output in lent):
+                said = PARTLY if any(stored(output) in read for output in cell.outputs) else BORROWED
+                note = {"text/html": f'<p class="dl-borrowed"><span>{said}</span><code>{machine.name}</code></p>'}
+                cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note)]
             if lent:
-                note = {"text/html": f'<p class="dl-borrowed"><span>{BORROWED}</span><code>{machine.name}</code></p>'}
-                cell.outputs = [*cell.outputs, nbformat.v4.new_output("display_data", note), *lent]
+                cell.outputs = [*cell.outputs, *lent]
                 lenders |= {stored(output): machine.name for output in lent}
     return lenders
 

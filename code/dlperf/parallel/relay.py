@@ -17,7 +17,8 @@ from dlperf.network import process_group
 def place(rank: int, device: str) -> str:
     """Returns where a host can compute: on ``device``, or the CPU where that does not start for it.
 
-    In a host's namespaces the driver of the H100 in this book's records does not: "OS call failed".
+    In namespaces of their own users and networks an H100's driver started; where processes have numbers of their
+    own, as on a host, cuInit returned 304, "OS call failed".
     """
     try:
         torch.empty(1, device=device)
