@@ -163,8 +163,8 @@ OUTCOMES = (
     ),
     Outcome(
         id="async.needless",
-        keys=("async.decoded-spared-factor", *ROOM),
-        holds=lambda r: room(r) and not spared(r),
+        keys=("async.decoded-spared-factor", "async.decoded-worker-fit", *ROOM),
+        holds=lambda r: room(r) and not spared(r) and r["async.decoded-worker-fit"].median > 6 / 7,
     ),
     Outcome(
         id="async.traded",

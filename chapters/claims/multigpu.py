@@ -202,8 +202,11 @@ OUTCOMES = (
     ),
     Outcome(
         id="multigpu.weak-exchange",
-        keys=("multigpu.machine-apart",),
-        holds=lambda r: r["multigpu.machine-apart"].median >= 0.9,
+        keys=("multigpu.machine-apart", "multigpu.machine-weak"),
+        holds=lambda r: (
+            r["multigpu.machine-apart"].median >= 0.9
+            and r["multigpu.machine-apart"].quartiles[0] > r["multigpu.machine-weak"].quartiles[1]
+        ),
     ),
     Outcome(
         id="multigpu.gap-closed",
@@ -255,11 +258,8 @@ OUTCOMES = (
     ),
     Outcome(
         id="multigpu.warm-up-place",
-        keys=tuple(f"multigpu.rate-{rule}-lost-{batch}" for rule in ("scaled", "warmup") for batch in (64, 256)),
-        holds=lambda r: (
-            r["multigpu.rate-warmup-lost-64"] > r["multigpu.rate-scaled-lost-64"]
-            and r["multigpu.rate-warmup-lost-256"] < r["multigpu.rate-scaled-lost-256"]
-        ),
+        keys=("multigpu.rate-scaled-lost-256", "multigpu.rate-warmup-lost-256"),
+        holds=lambda r: r["multigpu.rate-warmup-lost-256"] < r["multigpu.rate-scaled-lost-256"],
     ),
     Outcome(
         id="multigpu.pieces",

@@ -179,7 +179,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.workers-lose",
         keys=("parallel.gain-large",),
-        holds=lambda r: r["parallel.gain-large"].median < 0.9,
+        holds=lambda r: r["parallel.gain-large"].quartiles[1] < 1,
     ),
     Outcome(
         id="parallel.stretched",
@@ -189,7 +189,7 @@ OUTCOMES = (
     Outcome(  # two equal sides in sixteen chunks take 1/16 + 1 of one of them, instead of 2
         id="parallel.won-more",
         keys=("parallel.pipeline-won",),
-        holds=lambda r: r["parallel.pipeline-won"].median > 32 / 17,
+        holds=lambda r: r["parallel.pipeline-won"].quartiles[0] > 32 / 17,
     ),
     Outcome(
         id="parallel.crowded-alike",
@@ -215,7 +215,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.bound-shared",
         keys=("parallel.bound-product-longer", "parallel.bound-copy-longer"),
-        holds=lambda r: any(
+        holds=lambda r: all(
             r[key].median > 1.05 and r[key].quartiles[0] > 1
             for key in ("parallel.bound-product-longer", "parallel.bound-copy-longer")
         ),
