@@ -1,0 +1,84 @@
+"""Trains a small transformer to read scikit-learn's digits: torchrun --nproc-per-node 2 accumulate.py"""
+
+import argparse
+import os
+from contextlib import nullcontext
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+TRAIN = 1536
+
+
+def digits():
+    """Returns the images to train on and those to test with: eight rows of eight pixels, and which digit it is."""
+    images, labels = map(torch.tensor, load_digits(return_X_y=True))
+    data = TensorDataset(images.float().view(-1, 8, 8) / 16, labels)
+    return TensorDataset(*data[:TRAIN]), TensorDataset(*data[TRAIN:])
+
+
+def network(width, blocks):
+    """Returns the network, the same wherever it is made."""
+    torch.manual_seed(0)
+    block = dict(dim_feedforward=4 * width, dropout=0.0, batch_first=True, norm_first=True)
+    return nn.Sequential(
+        nn.Linear(8, width),
+        *(nn.TransformerEncoderLayer(width, 4, **block) for _ in range(blocks)),
+        nn.Flatten(),
+        nn.Linear(8 * width, 10),
+    )
+
+
+@torch.no_grad()
+def right(model, test, device):
+    """Returns the share of the test images that the model reads."""
+    images, labels = test[:]
+    return (model(images.to(device)).argmax(1).cpu() == labels).float().mean().item()
+
+
+def own_device():
+    """Returns this process's GPU, or the CPU where its machine has fewer GPUs than processes."""
+    if torch.cuda.device_count() < int(os.environ["LOCAL_WORLD_SIZE"]):
+        return torch.device("cpu")
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    return device
+
+
+def main(options):
+    device = own_device()
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    train, test = digits()
+    model = DistributedDataParallel(network(options.width, options.blocks).to(device))
+    optimizer = torch.optim.AdamW(model.parameters(), options.rate)
+    order = DistributedSampler(train)
+    loader = DataLoader(train, options.batch // size // options.pieces, sampler=order)
+    for epoch in range(options.epochs):
+        order.set_epoch(epoch)
+        for number, (images, labels) in enumerate(loader, 1):
+            last = number % options.pieces == 0
+            with nullcontext() if last else model.no_sync():
+                loss = cross_entropy(model(images.to(device)), labels.to(device))
+                (loss / options.pieces).backward()
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+        dist.all_reduce(loss.detach())
+        if rank == 0:
+            print(f"epoch {epoch}: loss {loss.item() / size:.6f}", flush=True)
+    if rank == 0:
+        print(f"right {right(model.module, test, device):.4f}")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, value in dict(epochs=4, batch=64, pieces=4, width=64, blocks=4, rate=1e-3).items():
+        parser.add_argument(f"--{name}", type=type(value), default=value)
+    main(parser.parse_args())
