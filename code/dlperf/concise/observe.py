@@ -35,7 +35,7 @@ BACKENDS = "gloo:", "nccl:"
 
 @dataclass(frozen=True)
 class Step:
-    """Spans of one step of one process, in seconds from its first moment: by part, and by kind of message."""
+    """Spans of one step of one process, in seconds of the system's clock: by part, and by kind of message."""
 
     rank: int
     parts: dict[str, list[Span]]
@@ -88,12 +88,11 @@ class Marks:
 
 
 def step_of(rank: int, events: list[tuple[str, float, float]]) -> Step:
-    """Returns a step from profiled events: names, and their beginnings and ends in microseconds."""
-    ours = [event for event in events if event[0] in PARTS or event[0].startswith(BACKENDS)]
-    zero = min(begin for _, begin, _ in ours)
+    """Returns a step from profiled events: names, and their beginnings and ends in seconds."""
     spans: dict[str, list[Span]] = {}
-    for name, begin, end in sorted(ours, key=lambda event: event[1]):
-        spans.setdefault(name, []).append(((begin - zero) / 1e6, (end - zero) / 1e6))
+    for name, begin, end in sorted(events, key=lambda event: event[1]):
+        if name in PARTS or name.startswith(BACKENDS):
+            spans.setdefault(name, []).append((begin, end))
     parts = {part: spans.pop(part, []) for part in PARTS}
     return Step(rank, parts, {name.partition(":")[2]: found for name, found in spans.items()})
 
@@ -101,7 +100,9 @@ def step_of(rank: int, events: list[tuple[str, float, float]]) -> Step:
 def keep(folder: Path, profiled: profile) -> None:
     """Writes the step that was profiled to ``folder``, by the rank of this process."""
     rank = int(os.environ.get("RANK", 0))
-    events = [(event.name, event.time_range.start, event.time_range.end) for event in profiled.events()]
+    start = profiled.profiler.kineto_results.trace_start_ns() / 1e9  # of the clock that all processes share
+    times = [(event.name, event.time_range) for event in profiled.events()]
+    events = [(name, start + time.start / 1e6, start + time.end / 1e6) for name, time in times]
     (folder / f"{rank}.json").write_text(json.dumps(asdict(step_of(rank, events))), encoding="utf-8")
 
 
