@@ -175,6 +175,11 @@ LINK = re.compile(r"\]\(([^()\s]*)\)")
 ATTRIBUTES = re.compile(r"\]\{[\w-]+=[\w.-]+\}")
 
 
+def directives(*names: str) -> re.Pattern[str]:
+    """Returns what finds directives of these names in a page's text, with all that they hold."""
+    return re.compile(rf"^(:{{3,}}|`{{3,}})\{{(?:{'|'.join(names)})\}}\n.*?^\1$", re.S | re.M)
+
+
 def roles(text: str) -> list[tuple[str, str]]:
     """Returns the roles in prose as (name, content)."""
     return [(match[1], match[3]) for match in ROLE.finditer(text)]

@@ -24,14 +24,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from booktools.blocks import Block
+from booktools.blocks import Block, directives
 from booktools.book import Book
 from booktools.claims import FAILED, HELD, NOT_RUN, Bound, Claim, Outcome, all_outcomes
 from booktools.page import every_page
 
 PHRASE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\{outcome=([\w.-]+)\}")
 PARTS = (HELD, FAILED, NOT_RUN)
-BLOCK = re.compile(r"^(:{3,}|`{3,})\{(?:held|failed|not-run)\}\n.*?^\1$", re.S | re.M)
+BLOCK = directives("held", "failed", "not-run")
 
 
 def parts_of(phrase: str) -> list[str]:

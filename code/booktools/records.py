@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from booktools.blocks import directives
 from booktools.book import Book, BookError
 from booktools.executions import Execution, execution, load_execution
 from booktools.notebook import code_cells, glue, stored
@@ -72,8 +73,8 @@ class Machine:
 SHOWN = re.compile(r"\{glue(?::\w+)?\}[` ]([\w.-]+)")
 """A key that the text of a page shows, wherever it does."""
 
-FAILING = re.compile(r"^(:{3,}|`{3,})\{failed\}\n.*?^\1$", re.S | re.M)
-"""Text that a page shows only where a claim failed, which one that lacks the measurement did not do here."""
+FAILING = directives("failed")
+"""Text for where a claim failed: where its measurement is lacking it was not run, and nobody reads that."""
 
 BORROWED = "This machine cannot run this experiment. What the page shows of it was measured on another:"
 PARTLY = "This machine cannot run a part of this experiment. What the page shows of that part was measured on another:"
