@@ -1,0 +1,11 @@
+"""Modules of the chapter *Training on multiple GPUs, concisely*.
+
+==============  ======================================================================
+``ladder``      one training script in five files, each a few lines from the one before
+``rungs``       the commands that a reader types, run in a folder or on hosts
+``observe``     when a script's processes do what, without a word about it in the script
+``memory``      what a step keeps, by kind
+``forecast``    a step, its bytes and its memory, predicted
+``drawings``    the figures and tables
+==============  ======================================================================
+"""

@@ -1,0 +1,212 @@
+"""The rungs of the ladder, each run by the command that its reader types, and what came of it.
+
+The scripts lie in `dlperf.concise.ladder`. The chapter *Training on multiple GPUs, concisely* tells their story.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from time import perf_counter, sleep
+
+import torch
+
+from dlperf.concise import observe
+from dlperf.concise.ladder import accumulate, ddp, one, restarted, sharded
+from dlperf.multigpu.group import Crew
+from dlperf.network import address
+
+SCRIPTS = {
+    Path(str(module.__file__)).stem: Path(str(module.__file__)) for module in (one, ddp, accumulate, sharded, restarted)
+}
+"""Imported, not only named, so that a page which runs them is executed anew when they change."""
+PROGRAMS = {"python": [sys.executable], "torchrun": [sys.executable, "-m", "torch.distributed.run"]}
+"""What stands for a command's first word: this Python's own, wherever the shell would look."""
+LAUNCHED = "torchrun --standalone --nproc-per-node {processes} {script}"
+ON_HOSTS = (
+    "torchrun --nnodes {hosts} --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint {first}:29400"
+    " --local-addr {own} --rdzv-conf is_host={leads} {script}"
+)
+TIMEOUT_S = 300.0
+POLL_S = 0.02
+"""Seconds between two looks for the checkpoint that a kill waits for."""
+_EPOCH = re.compile(r"^epoch (\d+): loss (\S+)$", re.M)
+_RIGHT = re.compile(r"^right (\S+)$", re.M)
+
+
+class RungError(RuntimeError):
+    """A command of the ladder failed, and what it said last."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run came to: the ``losses`` of its epochs, the share ``right``, its ``seconds``; ``traces`` if seen."""
+
+    losses: dict[int, float]
+    right: float
+    seconds: float
+    traces: tuple[observe.Trace, ...] = ()
+
+    @property
+    def step(self) -> float:
+        """The median seconds of a step of the first process."""
+        return self.traces[0].step
+
+
+def run(command: str, *, seen: bool = False, change: Mapping[str, str] | None = None) -> Run:
+    """Returns what a command came to, in a folder with the scripts.
+
+    ``seen``: what its processes did is observed. ``change`` replaces text in its script. Raises RungError with what a
+    failed command wrote, and subprocess.TimeoutExpired after `TIMEOUT_S`.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = lay_out(Path(name), change)
+        start = perf_counter()
+        with started(command, folder, own_gpus(), seen=seen) as process:
+            said = finish(command, process)
+        return result([said], [folder], perf_counter() - start)
+
+
+def run_on_hosts(crew: Crew, script: str, *, seen: bool = False) -> Run:
+    """Returns what a script and its options came to when every host of a crew starts it, each in its own folder.
+
+    `one.py` knows nothing of others: each host has a run of its own, and the first one's is returned.
+
+    A host in a namespace has the name of the machine, which leads to no address of its own, so the command names it.
+    Hosts compute on the CPU: they would all take the same GPU. Where a crew's devices are no hosts, one machine has
+    all processes.
+    """
+    if crew.kind != "host":
+        return run(LAUNCHED.format(processes=len(crew.run(rank_of)), script=script), seen=seen)
+    with tempfile.TemporaryDirectory() as name:
+        start = perf_counter()
+        said = crew.run(call_on_host, script, name, seen)
+        folders = [Path(name, str(rank)) for rank in range(len(said))]
+        return result(said, folders, perf_counter() - start)
+
+
+def rank_of(rank: int, hosts: int) -> int:
+    """Returns the rank of a process of a crew."""
+    return rank
+
+
+def call_on_host(rank: int, hosts: int, script: str, name: str, seen: bool) -> str:
+    """Calls `ON_HOSTS` on a host, in a folder of its own; returns what it printed."""
+    launch = "python {script}" if script.startswith("one.py") else ON_HOSTS
+    command = launch.format(hosts=hosts, first=address(0), own=address(rank), leads=int(rank == 0), script=script)
+    variables = {"CUDA_VISIBLE_DEVICES": "", observe.ON_HOST: "1"}
+    with started(command, lay_out(Path(name, str(rank))), variables, seen=seen) as process:
+        return finish(command, process)
+
+
+def run_killed(command: str, checkpoint: str) -> tuple[Run, int]:
+    """Returns what a command came to one of whose processes is killed, and how many saved steps it went on from.
+
+    SIGKILL comes as soon as a folder of this name is whole. Raises RungError where the command ends before.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = lay_out(Path(name))
+        kept = folder / "run" / checkpoint
+        variables = {**own_gpus(), "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        start = perf_counter()
+        with started(command, folder, variables) as process:
+            while not kept.exists():
+                if process.poll() is not None:
+                    raise RungError(f"{command!r} ended before it had saved {checkpoint}:\n{process.communicate()[1]}")
+                sleep(POLL_S)
+            found = sorted(path.name for path in kept.parent.glob("??????"))
+            os.kill(max(workers(process.pid)), signal.SIGKILL)
+            said = finish(command, process)
+        return result([said], [folder], perf_counter() - start), int(found[-1])
+
+
+def workers(launcher: int) -> list[int]:
+    """Returns the processes that a launcher has started and that run."""
+    listed = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii")
+    return [int(number) for number in listed.split()]
+
+
+def lay_out(folder: Path, change: Mapping[str, str] | None = None) -> Path:
+    """Copies the scripts to a folder, as a reader would, and returns it. Raises ValueError where a change fits none."""
+    folder.mkdir(exist_ok=True)
+    for script in SCRIPTS.values():
+        shutil.copy(script, folder)
+    for old, new in (change or {}).items():
+        found = [path for path in folder.glob("*.py") if old in path.read_text(encoding="utf-8")]
+        if not found:
+            raise ValueError(f"no script has {old!r}")
+        for path in found:
+            path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return folder
+
+
+def result(said: Sequence[str], folders: Sequence[Path], seconds: float) -> Run:
+    """Returns what a run printed, on the one host of several that did, and what was seen in all folders."""
+    printed = next(text for text in said if _RIGHT.search(text))
+    losses = {int(epoch): float(loss) for epoch, loss in _EPOCH.findall(printed)}
+    traces = sorted((trace for folder in folders for trace in observe.read(folder)), key=lambda trace: trace.rank)
+    return Run(losses, float(_RIGHT.findall(printed)[-1]), seconds, tuple(traces))
+
+
+def diff(old: str, new: str) -> str:
+    """Returns what changes from one script to another, both by name, with a line around it."""
+    before, after = (SCRIPTS[name].read_text(encoding="utf-8").splitlines(keepends=True) for name in (old, new))
+    return "".join(unified_diff(before, after, f"{old}.py", f"{new}.py", n=1))
+
+
+def free_port() -> int:
+    """Returns a port at which nothing listens now."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
+
+
+def own_gpus() -> dict[str, str]:
+    """Returns the variables by which rungs compare alike: all compute on GPUs if two processes have one each."""
+    return {} if torch.cuda.device_count() > 1 else {"CUDA_VISIBLE_DEVICES": ""}
+
+
+@contextmanager
+def started(
+    command: str, folder: Path, variables: Mapping[str, str], *, seen: bool = False
+) -> Iterator[subprocess.Popen[str]]:
+    """Starts a command in a folder; with the block it ends, and a launcher's processes with it."""
+    program, *words = shlex.split(command)
+    if seen:
+        at = next(n for n, word in enumerate(words) if word.endswith(".py"))
+        words[at:at] = ["-m", "dlperf.concise.observe"]
+        variables = {**variables, observe.FOLDER: str(folder)}
+    threads = {"OMP_NUM_THREADS": "1"}  # as torchrun sets it
+    with subprocess.Popen(
+        [*PROGRAMS[program], *words],
+        cwd=folder,
+        env={**os.environ, **threads, "MASTER_PORT": str(free_port()), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()  # not killed: a launcher ends its processes first
+
+
+def finish(command: str, process: subprocess.Popen[str]) -> str:
+    """Returns what a command printed, when it has ended. Raises RungError if it failed."""
+    said, complained = process.communicate(timeout=TIMEOUT_S)
+    if process.returncode:
+        raise RungError(f"{command!r} ended with exit status {process.returncode}:\n{complained.strip()[-2000:]}")
+    return said

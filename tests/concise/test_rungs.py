@@ -1,0 +1,80 @@
+"""The ladder as files, and what is read from what they print; no process starts here."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from dlperf.concise import rungs
+from dlperf.concise.rungs import SCRIPTS
+
+LADDER = "one", "ddp", "accumulate", "sharded", "restarted"
+HELPERS = "digits", "network", "right"
+
+
+def functions(name: str) -> dict[str, str]:
+    """Returns the functions of a script, as source."""
+    source = SCRIPTS[name].read_text(encoding="utf-8")
+    return {
+        node.name: ast.get_source_segment(source, node) or ""
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_a_script_needs_nothing_of_the_book(name: str) -> None:
+    source = SCRIPTS[name].read_text(encoding="utf-8")
+    modules = [
+        node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    tops = {module.partition(".")[0] for module in modules}
+    assert tops - set(sys.stdlib_module_names) == {"torch", "sklearn"}
+    assert max(map(len, source.splitlines())) <= 76
+
+
+def test_what_scripts_share_is_the_same_in_all() -> None:
+    for name in HELPERS:
+        assert len({functions(script)[name] for script in LADDER}) == 1
+    assert len({functions(script)["own_device"] for script in LADDER[1:]}) == 1
+
+
+@pytest.mark.parametrize(("old", "new"), list(pairwise(LADDER)))
+def test_a_diff_turns_one_script_into_the_next(old: str, new: str) -> None:
+    before, after = (SCRIPTS[name].read_text(encoding="utf-8").splitlines() for name in (old, new))
+    changed = [line for line in rungs.diff(old, new).splitlines()[2:] if line[:1] in ("+", "-")]
+    left, come = ([line[1:] for line in changed if line[0] == sign] for sign in "-+")
+    rest = list(after)
+    for line in come:
+        rest.remove(line)
+    for line in left:
+        rest.append(line)
+    assert sorted(rest) == sorted(before)
+    assert len(changed) < len(after) / 2
+
+
+def test_what_a_run_prints_is_read_from_the_host_that_printed_it() -> None:
+    found = rungs.result(["", "epoch 0: loss 0.5\nepoch 1: loss 0.25\nepoch 1: loss 0.125\nright 0.75\n"], [], 3.0)
+    assert found == rungs.Run({0: 0.5, 1: 0.125}, 0.75, 3.0)
+
+
+def test_a_folder_has_the_scripts_as_they_are_or_changed(tmp_path: Path) -> None:
+    rungs.lay_out(tmp_path / "as they are")
+    for name, path in SCRIPTS.items():
+        assert (tmp_path / "as they are" / f"{name}.py").read_bytes() == path.read_bytes()
+    rungs.lay_out(tmp_path / "changed", {"epochs": "rounds"})
+    assert "rounds" in (tmp_path / "changed" / "one.py").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="no script has 'nowhere'"):
+        rungs.lay_out(tmp_path / "fits none", {"nowhere": ""})
+
+
+def test_a_rung_uses_gpus_only_where_two_processes_have_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    for count, found in ((0, ""), (1, ""), (2, None)):
+        monkeypatch.setattr("torch.cuda.device_count", lambda count=count: count)
+        assert rungs.own_gpus().get("CUDA_VISIBLE_DEVICES") == found
