@@ -64,6 +64,16 @@ def test_what_a_run_prints_is_read_from_the_host_that_printed_it() -> None:
     assert found == rungs.Run({0: 0.5, 1: 0.125}, 0.75, 3.0)
 
 
+def test_a_run_tells_from_which_step_it_went_on() -> None:
+    printed = "epoch 0: loss 0.5\ngoes on after step 6\ngoes on after step 18\nepoch 1: loss 0.25\nright 0.75\n"
+    assert rungs.result([printed], [], 1.0).resumed == (6, 18)
+
+
+def test_a_run_that_never_ends_its_story_is_an_error() -> None:
+    with pytest.raises(rungs.RungError, match=r"prints 'right' and a share at its end, this one printed .*epoch 0"):
+        rungs.result(["", "epoch 0: loss 0.5\n"], [], 1.0)
+
+
 def test_a_folder_has_the_scripts_as_they_are_or_changed(tmp_path: Path) -> None:
     rungs.lay_out(tmp_path / "as they are")
     for name, path in SCRIPTS.items():

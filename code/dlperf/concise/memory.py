@@ -30,7 +30,11 @@ def nbytes(tensors: Iterable[Tensor]) -> int:
 
 @dataclass
 class Memory:
-    """Bytes in a process, each kind when it has most of them; their sum can be more than was there at any moment."""
+    """Bytes in a process, each kind when it has most of them; their sum can be more than was there at any moment.
+
+    Gradients are those that parameters have: a bucket of DDP counts once a gradient lies in it, and a buffer that no
+    parameter leads to, never.
+    """
 
     parameters: int = 0
     gradients: int = 0

@@ -43,6 +43,7 @@ TIMEOUT_S = 300.0
 POLL_S = 0.02
 """Seconds between two looks for the checkpoint that a kill waits for."""
 _EPOCH = re.compile(r"^epoch (\d+): loss (\S+)$", re.M)
+_RESUMED = re.compile(r"^goes on after step (\d+)$", re.M)
 _RIGHT = re.compile(r"^right (\S+)$", re.M)
 
 
@@ -52,12 +53,16 @@ class RungError(RuntimeError):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run came to: the ``losses`` of its epochs, the share ``right``, its ``seconds``; ``traces`` if seen."""
+    """What a run came to: the ``losses`` of its epochs, the share ``right``, its ``seconds``; ``traces`` if seen.
+
+    ``resumed`` has the step of each checkpoint that it went on from: none, unless a process died.
+    """
 
     losses: dict[int, float]
     right: float
     seconds: float
     traces: tuple[observe.Trace, ...] = ()
+    resumed: tuple[int, ...] = ()
 
     @property
     def step(self) -> float:
@@ -111,8 +116,8 @@ def call_on_host(rank: int, hosts: int, script: str, name: str, seen: bool) -> s
         return finish(command, process)
 
 
-def run_killed(command: str, checkpoint: str) -> tuple[Run, int]:
-    """Returns what a command came to one of whose processes is killed, and how many saved steps it went on from.
+def run_killed(command: str, checkpoint: str) -> Run:
+    """Returns what a command came to one of whose processes is killed; its ``resumed`` tells from where it went on.
 
     SIGKILL comes as soon as a folder of this name is whole. Raises RungError where the command ends before.
     """
@@ -126,10 +131,9 @@ def run_killed(command: str, checkpoint: str) -> tuple[Run, int]:
                 if process.poll() is not None:
                     raise RungError(f"{command!r} ended before it had saved {checkpoint}:\n{process.communicate()[1]}")
                 sleep(POLL_S)
-            found = sorted(path.name for path in kept.parent.glob("??????"))
             os.kill(max(workers(process.pid)), signal.SIGKILL)
             said = finish(command, process)
-        return result([said], [folder], perf_counter() - start), int(found[-1])
+        return result([said], [folder], perf_counter() - start)
 
 
 def workers(launcher: int) -> list[int]:
@@ -153,11 +157,17 @@ def lay_out(folder: Path, change: Mapping[str, str] | None = None) -> Path:
 
 
 def result(said: Sequence[str], folders: Sequence[Path], seconds: float) -> Run:
-    """Returns what a run printed, on the one host of several that did, and what was seen in all folders."""
-    printed = next(text for text in said if _RIGHT.search(text))
+    """Returns what a run printed, on the first host that did, and what was seen in all folders.
+
+    Raises RungError where no host has printed what a script of the ladder prints last.
+    """
+    printed = next((text for text in said if _RIGHT.search(text)), None)
+    if printed is None:
+        raise RungError(f"a script of the ladder prints 'right' and a share at its end, this one printed {said!r}")
     losses = {int(epoch): float(loss) for epoch, loss in _EPOCH.findall(printed)}
     traces = sorted((trace for folder in folders for trace in observe.read(folder)), key=lambda trace: trace.rank)
-    return Run(losses, float(_RIGHT.findall(printed)[-1]), seconds, tuple(traces))
+    resumed = tuple(map(int, _RESUMED.findall(printed)))
+    return Run(losses, float(_RIGHT.findall(printed)[-1]), seconds, tuple(traces), resumed)
 
 
 def diff(old: str, new: str) -> str:

@@ -56,7 +56,9 @@ def test_hosts_send_what_the_formulas_say() -> None:
 @pytest.mark.parametrize("saved", range(KILLS))
 def test_a_killed_run_ends_as_the_unbroken_one(saved: int, unbroken: rungs.Run) -> None:
     checkpoint = f"{3 * (1 + saved % 10):06d}"
-    found, _ = rungs.run_killed(f"{LAUNCH} --max-restarts 3 restarted.py {SHORT} --every 3", checkpoint)
+    found = rungs.run_killed(f"{LAUNCH} --max-restarts 3 restarted.py {SHORT} --every 3", checkpoint)
+    assert len(found.resumed) == 1
+    assert found.resumed[0] >= int(checkpoint)  # a run begun anew would end with the same loss
     assert found.losses[1] == unbroken.losses[1]
     assert found.right == unbroken.right
 
@@ -64,4 +66,6 @@ def test_a_killed_run_ends_as_the_unbroken_one(saved: int, unbroken: rungs.Run) 
 @pytest.fixture(scope="module")
 def unbroken() -> rungs.Run:
     """Returns the run that nobody killed."""
-    return rungs.run(f"{LAUNCH} --max-restarts 3 restarted.py {SHORT} --every 3")
+    found = rungs.run(f"{LAUNCH} --max-restarts 3 restarted.py {SHORT} --every 3")
+    assert found.resumed == ()
+    return found

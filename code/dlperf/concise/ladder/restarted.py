@@ -85,14 +85,23 @@ class Run(Stateful):
         )
         self.step = kept["step"]
 
+    def advance(self, every):
+        """Counts a step. A folder gets its name as soon as it is whole."""
+        self.step += 1
+        if self.saving and self.saving.done():
+            self.finish()
+        if self.step % every == 0:
+            self.save()
+
     def save(self):
-        """Begins to write a folder. It gets its name when it is whole."""
+        """Begins to write a folder, while the training goes on."""
         self.finish()
         self.part = self.folder / f"{self.step:06d}.part"
         where = {"checkpoint_id": self.part, "process_group": self.group}
         self.saving = dcp.async_save({"run": self}, **where)
 
     def finish(self):
+        """Waits for a folder, and names it: rank 0 ends after all wrote."""
         if self.saving:
             self.saving.result()
             if dist.get_rank() == 0:
@@ -105,6 +114,8 @@ class Run(Stateful):
         dist.broadcast_object_list(newest)
         for kept in newest[0]:
             dcp.load({"run": self}, checkpoint_id=kept)
+            if dist.get_rank() == 0:
+                print(f"goes on after step {self.step}", flush=True)
 
 
 def main(options):
@@ -138,9 +149,7 @@ def main(options):
             if last:
                 optimizer.step()
                 optimizer.zero_grad()
-                run.step += 1
-                if run.step % options.every == 0:
-                    run.save()
+                run.advance(options.every)
         mean = sum(losses[-options.pieces :]) / options.pieces / size
         dist.all_reduce(mean)
         if rank == 0:
