@@ -57,6 +57,8 @@ def test_a_diff_turns_one_script_into_the_next(old: str, new: str) -> None:
         rest.append(line)
     assert sorted(rest) == sorted(before)
     assert len(changed) < len(after) / 2
+    shown = SCRIPTS[new].with_suffix(".diff").read_text(encoding="utf-8")
+    assert shown == rungs.diff(old, new), f"write rungs.diff({old!r}, {new!r}) to {new}.diff: the page shows it"
 
 
 def test_what_a_run_prints_is_read_from_the_host_that_printed_it() -> None:

@@ -34,7 +34,11 @@ def gradients(network: nn.Module) -> list[int]:
     return [weights.nbytes for weights in network.parameters()][::-1]
 
 
-def fill_buckets(sizes: Sequence[int], first: float = FIRST, cap: float = CAP) -> list[int]:
+def fill_buckets(
+    sizes: Sequence[int],
+    first: float = FIRST,
+    cap: float = CAP,
+) -> list[int]:
     """Returns the bytes of the buckets that gradients fill in turn."""
     buckets, filled, limit = [], 0, first
     for size in sizes:
@@ -45,7 +49,13 @@ def fill_buckets(sizes: Sequence[int], first: float = FIRST, cap: float = CAP) -
     return buckets + [filled] * (filled > 0)
 
 
-def step(apart: Trace, buckets: Sequence[int], link: Line, k: int = 2, pieces: int = 1) -> float:
+def step(
+    apart: Trace,
+    buckets: Sequence[int],
+    link: Line,
+    k: int = 2,
+    pieces: int = 1,
+) -> float:
     """Returns the seconds of a step on k devices.
 
     `apart` is a device that has as many examples and sends nothing.
@@ -55,9 +65,12 @@ def step(apart: Trace, buckets: Sequence[int], link: Line, k: int = 2, pieces: i
     backward, update = apart.length("backward"), apart.length("update")
     start = pieces * (apart.step - update) - backward
     total = sum(buckets)
-    full = [start + backward * filled / total for filled in accumulate(buckets)]
-    sending = [reduce_costs.seconds("ring", k, size, link) for size in buckets]
-    return max(start + backward, messages(full, sending)[-1][1]) + update
+    full, sending = [], []
+    for filled, size in zip(accumulate(buckets), buckets, strict=True):
+        full.append(start + backward * filled / total)
+        sending.append(reduce_costs.seconds("ring", k, size, link))
+    last = messages(full, sending)[-1][1]
+    return max(start + backward, last) + update
 
 
 def sent(nbytes: float, k: int, passes: int = 2) -> float:

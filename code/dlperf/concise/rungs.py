@@ -25,6 +25,8 @@ import torch
 
 from dlperf.concise import observe
 from dlperf.concise.ladder import accumulate, ddp, one, restarted, sharded
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
 from dlperf.multigpu.group import Crew
 from dlperf.network import address
 
@@ -68,6 +70,11 @@ class Run:
     def step(self) -> float:
         """The median seconds of a step of the first process."""
         return self.traces[0].step
+
+    @property
+    def measured(self) -> Measurement:
+        """The seconds of steps of the first process."""
+        return Measurement(tuple(self.traces[0].seconds), environment=environment("cpu"))
 
 
 def run(command: str, *, seen: bool = False, change: Mapping[str, str] | None = None) -> Run:

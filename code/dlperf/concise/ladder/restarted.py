@@ -73,7 +73,8 @@ class Run(Stateful):
         self.group = dist.new_group(backend="gloo")  # a thread saves
 
     def state_dict(self):
-        model, optimizer = states.get_state_dict(self.model, self.optimizer)
+        parts = states.get_state_dict(self.model, self.optimizer)
+        model, optimizer = parts
         return {"model": model, "optimizer": optimizer, "step": self.step}
 
     def load_state_dict(self, kept):
@@ -101,7 +102,7 @@ class Run(Stateful):
         self.saving = dcp.async_save({"run": self}, **where)
 
     def finish(self):
-        """Waits for a folder, and names it: rank 0 ends after all wrote."""
+        """Waits for a folder and names it; all wrote when rank 0 ends."""
         if self.saving:
             self.saving.result()
             if dist.get_rank() == 0:
@@ -109,7 +110,7 @@ class Run(Stateful):
         self.saving = None
 
     def resume(self):
-        """Goes on from the newest folder that is whole, if there is one."""
+        """Goes on from the newest folder that is whole, if any is."""
         newest = [sorted(self.folder.glob("??????"))[-1:]]
         dist.broadcast_object_list(newest)
         for kept in newest[0]:
