@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from dlperf.concise import rungs
-from dlperf.concise.rungs import SCRIPTS
+from dlperf.concise.rungs import SCRIPTS, RungError
 
 LADDER = "one", "ddp", "accumulate", "sharded", "restarted"
 HELPERS = "digits", "network", "right"
@@ -72,7 +74,7 @@ def test_a_run_tells_from_which_step_it_went_on() -> None:
 
 
 def test_a_run_that_never_ends_its_story_is_an_error() -> None:
-    with pytest.raises(rungs.RungError, match=r"prints 'right' and a share at its end, this one printed .*epoch 0"):
+    with pytest.raises(RungError, match=r"prints 'right' and a share at its end, this one printed .*epoch 0"):
         rungs.result(["", "epoch 0: loss 0.5\n"], [], 1.0)
 
 
@@ -86,7 +88,19 @@ def test_a_folder_has_the_scripts_as_they_are_or_changed(tmp_path: Path) -> None
         rungs.lay_out(tmp_path / "fits none", {"nowhere": ""})
 
 
-def test_a_rung_uses_gpus_only_where_two_processes_have_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for count, found in ((0, ""), (1, ""), (2, None)):
-        monkeypatch.setattr("torch.cuda.device_count", lambda count=count: count)
-        assert rungs.own_gpus().get("CUDA_VISIBLE_DEVICES") == found
+def test_every_rung_computes_on_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Mapping[str, str]] = []
+
+    def started(command: str, folder: Path, variables: Mapping[str, str], **_: bool) -> NoReturn:
+        given.append(variables)
+        raise RungError("far enough")
+
+    monkeypatch.setattr(rungs, "started", started)
+    for call in (
+        lambda: rungs.run("python one.py"),
+        lambda: rungs.run_killed("torchrun restarted.py", "000012"),
+        lambda: rungs.call_on_host(1, 2, "ddp.py", str(tmp_path), False),
+    ):
+        with pytest.raises(RungError, match="far enough"):
+            call()
+    assert [variables["CUDA_VISIBLE_DEVICES"] for variables in given] == [""] * 3

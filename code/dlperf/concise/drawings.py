@@ -9,6 +9,7 @@ from typing import Any
 from dlperf import plot
 from dlperf.concise.memory import Memory
 from dlperf.concise.observe import PARTS, Trace
+from dlperf.measurement import Measurement
 from dlperf.palette import COLORS, INK
 from dlperf.spans import bar
 
@@ -49,6 +50,14 @@ def length(traces: Sequence[Trace]) -> float:
     """Returns the seconds from the first beginning in traces to the last end of a part."""
     spans = [span for trace in traces for part in trace.parts.values() for span in part]
     return max(end for _, end in spans) - min(begin for begin, _ in spans)
+
+
+def buckets(found: Mapping[str, Mapping[str, Measurement]]) -> plot.Table:
+    """Returns a table of what `dlperf.concise.buckets.compare` found, by the way gradients are sent."""
+    heads = ("gradients sent", "messages", "predicted", "measured", "over the best", "passes over alone")
+    keys = "told", "step", "bound", "stretch"
+    rows = [(way, f"{each['messages'].median:.0f}", *(str(each[key]) for key in keys)) for way, each in found.items()]
+    return plot.Table(heads, rows)
 
 
 def memory(found: Mapping[str, Memory], predicted: Mapping[str, Memory]) -> Any:

@@ -21,8 +21,6 @@ from difflib import unified_diff
 from pathlib import Path
 from time import perf_counter, sleep
 
-import torch
-
 from dlperf.concise import observe
 from dlperf.concise.ladder import accumulate, ddp, one, restarted, sharded
 from dlperf.environment import environment
@@ -41,6 +39,8 @@ ON_HOSTS = (
     "torchrun --nnodes {hosts} --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint {first}:29400"
     " --local-addr {own} --rdzv-conf is_host={leads} {script}"
 )
+ON_CPU = {"CUDA_VISIBLE_DEVICES": ""}
+"""Every rung computes on the CPU, so that they compare: hosts on one machine would all take the same GPU."""
 TIMEOUT_S = 300.0
 POLL_S = 0.02
 """Seconds between two looks for the checkpoint that a kill waits for."""
@@ -86,7 +86,7 @@ def run(command: str, *, seen: bool = False, change: Mapping[str, str] | None = 
     with tempfile.TemporaryDirectory() as name:
         folder = lay_out(Path(name), change)
         start = perf_counter()
-        with started(command, folder, own_gpus(), seen=seen) as process:
+        with started(command, folder, ON_CPU, seen=seen) as process:
             said = finish(command, process)
         return result([said], [folder], perf_counter() - start)
 
@@ -97,7 +97,7 @@ def run_on_hosts(crew: Crew, script: str, *, seen: bool = False) -> Run:
     `one.py` knows nothing of others: each host has a run of its own, and the first one's is returned.
 
     A host in a namespace has the name of the machine, which leads to no address of its own, so the command names it.
-    Hosts compute on the CPU: they would all take the same GPU. Where a crew's devices are no hosts, one machine has
+    Where a crew's devices are no hosts, one machine has
     all processes.
     """
     if crew.kind != "host":
@@ -118,7 +118,7 @@ def call_on_host(rank: int, hosts: int, script: str, name: str, seen: bool) -> s
     """Calls `ON_HOSTS` on a host, in a folder of its own; returns what it printed."""
     launch = "python {script}" if script.startswith("one.py") else ON_HOSTS
     command = launch.format(hosts=hosts, first=address(0), own=address(rank), leads=int(rank == 0), script=script)
-    variables = {"CUDA_VISIBLE_DEVICES": "", observe.ON_HOST: "1"}
+    variables = {**ON_CPU, observe.ON_HOST: "1"}
     with started(command, lay_out(Path(name, str(rank))), variables, seen=seen) as process:
         return finish(command, process)
 
@@ -131,7 +131,7 @@ def run_killed(command: str, checkpoint: str) -> Run:
     with tempfile.TemporaryDirectory() as name:
         folder = lay_out(Path(name))
         kept = folder / "run" / checkpoint
-        variables = {**own_gpus(), "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        variables = {**ON_CPU, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
         start = perf_counter()
         with started(command, folder, variables) as process:
             while not kept.exists():
@@ -188,11 +188,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         return int(probe.getsockname()[1])
-
-
-def own_gpus() -> dict[str, str]:
-    """Returns the variables by which rungs compare alike: all compute on GPUs if two processes have one each."""
-    return {} if torch.cuda.device_count() > 1 else {"CUDA_VISIBLE_DEVICES": ""}
 
 
 @contextmanager

@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-if os.environ.get("SIMULATED_CUDA_LIBRARY"):
+HIDDEN = os.environ.get("CUDA_VISIBLE_DEVICES") == ""  # as a driver would hide a real one
+
+if os.environ.get("SIMULATED_CUDA_LIBRARY") and not HIDDEN:
     sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/gpu
     import simulated_cuda
 

@@ -1,0 +1,87 @@
+"""The claims of the chapter on several GPUs, concisely, each with its rival, and what else its text follows."""
+
+from __future__ import annotations
+
+from booktools.claims import Claim, Outcome, Records, Rival
+
+
+def _is_near(value: float, off: float) -> bool:
+    return 1 - off < value < 1 + off
+
+
+def _free_link(r: Records) -> dict[str, float]:
+    return {"concise.hosts-ratio": r["concise.apart-step"].median / r["concise.hosts-step"].median}
+
+
+def _nothing_sharded(r: Records) -> dict[str, float]:
+    return {"concise.sharded-state-ratio": r["concise.sharded-state-ratio"] / r["concise.sharded-state"]}
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="concise.same",
+        keys=("concise.loss-off", "concise.loss-half"),
+        holds=lambda r: r["concise.loss-off"] < 0.01,
+        rival=Rival(
+            "the network is trained on all examples, but in batches of half the size",
+            lambda r: {"concise.loss-off": r["concise.loss-half"]},
+        ),
+    ),
+    Claim(
+        id="concise.messages",
+        keys=("concise.pieces-messages", "concise.ddp-messages"),
+        holds=lambda r: r["concise.pieces-messages"] == r["concise.ddp-messages"],
+        rival=Rival("each piece is sent", lambda r: {"concise.pieces-messages": 4 * r["concise.ddp-messages"]}),
+    ),
+    Claim(
+        id="concise.hosts",
+        keys=("concise.hosts-ratio", "concise.apart-step", "concise.hosts-step"),
+        holds=lambda r: _is_near(r["concise.hosts-ratio"].median, 0.1),
+        needs=("linux", "cores>=2"),
+        rival=Rival("what is sent hides behind the backward pass", _free_link),
+    ),
+    Claim(
+        id="concise.buckets",
+        keys=("concise.fit-least", "concise.fit-most", "concise.free-least", "concise.free-most"),
+        holds=lambda r: all(_is_near(r[f"concise.fit-{end}"], 0.2) for end in ("least", "most")),
+        needs=("linux", "cores>=2"),
+        rival=Rival(
+            "what is sent hides behind the backward pass",
+            lambda r: {f"concise.fit-{end}": r[f"concise.free-{end}"] for end in ("least", "most")},
+        ),
+    ),
+    Claim(
+        id="concise.bytes",
+        keys=("concise.ddp-bytes-ratio", "concise.sharded-bytes-ratio"),
+        holds=lambda r: all(_is_near(r[f"concise.{way}-bytes-ratio"], 0.02) for way in ("ddp", "sharded")),
+        needs=("linux",),
+        rival=Rival("a reduce-scatter sends half of an all-reduce", lambda r: {"concise.sharded-bytes-ratio": 0.75}),
+    ),
+    Claim(
+        id="concise.memory",
+        keys=("concise.ddp-state-ratio", "concise.sharded-state-ratio", "concise.sharded-state"),
+        holds=lambda r: all(_is_near(r[f"concise.{way}-state-ratio"], 0.1) for way in ("ddp", "sharded")),
+        rival=Rival("sharded, each device keeps as much as under DDP", _nothing_sharded),
+    ),
+    Claim(
+        id="concise.restarted",
+        keys=("concise.killed-off", "concise.killed-right-off", "concise.killed-step"),
+        holds=lambda r: (
+            r["concise.killed-off"] == 0 and r["concise.killed-right-off"] == 0 and r["concise.killed-step"] >= 12
+        ),
+        rival=Rival("it begins anew, which ends with the same loss", lambda r: {"concise.killed-step": 0}),
+    ),
+)
+
+OUTCOMES: tuple[Outcome, ...] = (
+    Outcome("concise.limited", ("concise.limited",), lambda r: r["concise.limited"] == 1),
+    Outcome(
+        "concise.pieces-more",
+        ("concise.pieces-gradients", "concise.ddp-gradients"),
+        lambda r: r["concise.pieces-gradients"] > r["concise.ddp-gradients"],
+    ),
+    Outcome("concise.as-good", ("concise.as-ours",), lambda r: _is_near(r["concise.as-ours"].median, 0.05)),
+    Outcome("concise.too-large", ("concise.as-it-comes",), lambda r: r["concise.as-it-comes"].quartiles[0] > 1.02),
+    Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
+    Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
+)

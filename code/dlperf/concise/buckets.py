@@ -1,0 +1,150 @@
+"""Buckets of several sizes, ours and DDP's, on hosts: what a step takes, and what a link predicts for it.
+
+The chapter *Training on multiple GPUs, concisely* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from time import perf_counter
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from dlperf.alpha_beta import Line
+from dlperf.concise.forecast import MIB
+from dlperf.concise.ladder.one import digits, network
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.multigpu import reduce_costs
+from dlperf.multigpu.data_parallel import Buckets
+from dlperf.multigpu.group import Crew
+from dlperf.network import process_group
+from dlperf.parallel import gradients
+from dlperf.parallel.gradients import Step, Way
+from dlperf.turns import columns, interleave
+
+ALONE, OURS, DEFAULT = "alone", "ours, 1 MiB", "DDP as it comes"
+"""A step that sends nothing; by our `Buckets`, as large as DDP's first one; and by DDP as nobody has told it."""
+SIZES = 1.0, 0.5, 0.25
+"""The sizes of DDP's buckets that are tried beside its own, in MiB."""
+
+
+@dataclass(frozen=True)
+class Digits(gradients.Task):
+    """The ladder's network, and ``batch`` of its images for each host."""
+
+    batch: int = 32
+    width: int = 128
+
+    def net(self) -> nn.Module:
+        """Returns the network, the same one everywhere."""
+        return network(self.width, 4)
+
+    def data(self, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the images of host ``rank`` and their classes."""
+        first = rank * self.batch
+        images, classes = digits()[0][first : first + self.batch]
+        return images, classes
+
+
+@cache
+def made(task: gradients.Task, rank: int) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    """Returns what a host keeps from step to step: network, images and their classes."""
+    return task.net(), *task.data(rank)
+
+
+def ours(rank: int, k: int, task: gradients.Task, size: float) -> Step:
+    """Returns what host ``rank`` of k saw of a step whose gradients our `Buckets` send, of so many bytes each."""
+    process_group(rank, k)
+    net, images, classes = made(task, rank)
+    step = Step()
+
+    def ready(weights: torch.Tensor) -> None:
+        assert weights.grad is not None
+        step.ready.append(perf_counter())
+        step.weighs.append(weights.grad.nbytes)
+
+    hooks = [weights.register_post_accumulate_grad_hook(ready) for weights in net.parameters()]
+    buckets = Buckets(net.parameters(), size, step.send)
+    net.zero_grad()
+    dist.barrier()
+    step.begin = perf_counter()
+    loss = cross_entropy(net(images), classes)
+    step.backward = perf_counter()
+    loss.backward()
+    buckets.finish()
+    step.gradient = next(net.parameters()).grad
+    for hook in hooks:
+        hook.remove()
+    buckets.close()
+    dist.barrier()
+    return step
+
+
+def predict(
+    alone: Step,
+    sizes: Sequence[int],
+    k: int,
+    link: Line,
+) -> float:
+    """Returns the seconds until all gradients are there, in messages
+    of these `sizes`.
+
+    `alone` is a step of as many examples that sends nothing; a message
+    is full when the last of its gradients is ready.
+    """
+    full = gradients.when_full(alone, sizes)
+    took = [reduce_costs.seconds("ring", k, size, link) for size in sizes]
+    last = gradients.messages(full, took)[-1][1]
+    return max(alone.computing, last)
+
+
+def compare(crew: Crew, link: Line, repeats: int = 9) -> dict[str, dict[str, Measurement]]:
+    """Returns what the first of two hosts measured, by the way gradients are sent, and what was predicted for it.
+
+    ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``told`` is
+    predicted from the same turn's step that sends nothing, ``fit`` that over measured, and ``free`` what it would be
+    if all that is sent were hidden. ``bound`` is the step over
+    forward pass and the longer of backward pass and one message of all gradients, and ``over ours`` over the turn's
+    step by our `Buckets`; ``stretch`` is how much longer both passes take than in the step that sends nothing.
+    """
+    answers = interleave(ways(crew), repeats, warm_up=2)
+    first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
+    alone = first.pop(ALONE)
+    found = {}
+    for way, steps in first.items():
+        rows = [_row(*each, link) for each in zip(alone, first[OURS], steps, strict=True)]
+        units = {key: "s" if key in ("step", "told") else "1" for key in rows[0]}
+        found[way] = columns(rows, units, environment("cpu"))
+    return found
+
+
+def ways(crew: Crew) -> Mapping[str, Callable[[], list[Step]]]:
+    """Returns what takes a step on both hosts, by the way in which gradients are sent."""
+    task, train = Digits(), gradients.train
+    return {
+        ALONE: partial(crew.run, train, task, Way.ALONE),
+        OURS: partial(crew.run, ours, task, MIB),
+        DEFAULT: partial(crew.run, train, task, Way.DDP),
+    } | {f"DDP, {size:g} MiB": partial(crew.run, train, Digits(bucket_mib=size), Way.DDP) for size in SIZES}
+
+
+def _row(alone: Step, our: Step, step: Step, link: Line) -> dict[str, float]:
+    told = predict(alone, step.sizes, 2, link)
+    forward = alone.backward - alone.begin
+    sending = reduce_costs.seconds("ring", 2, sum(step.sizes), link)
+    return {
+        "step": step.seconds,
+        "told": told,
+        "fit": told / step.seconds,
+        "free": alone.computing / step.seconds,
+        "messages": len(step.sizes),
+        "bound": step.seconds / (forward + max(alone.computing - forward, sending)),
+        "over ours": step.seconds / our.seconds,
+        "stretch": step.computing / alone.computing,
+    }

@@ -1,0 +1,49 @@
+"""When gradients in buckets are there, against sums that a hand can add up."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlperf.alpha_beta import Line
+from dlperf.concise import buckets
+from dlperf.parallel.gradients import Step
+
+LINK = Line(0.5, 0.01)
+"""Half a second, and a hundredth for each byte."""
+ALONE = Step(begin=10.0, backward=12.0, ready=[13.0, 14.0, 16.0], weighs=[10, 10, 20])
+"""A forward pass of 2 s, and a backward pass of 4."""
+
+
+def test_a_bucket_is_sent_when_its_last_gradient_is_ready() -> None:
+    first, last = 2 * (0.5 + 0.1), 2 * (0.5 + 0.1)  # of 20 bytes each, around a ring of two
+    assert buckets.predict(ALONE, [20, 20], 2, LINK) == pytest.approx(6.0 + last)
+    assert buckets.predict(ALONE, [40], 2, LINK) == pytest.approx(6.0 + 2 * (0.5 + 0.2))
+    assert first < 2.0  # it is there before the backward pass has ended
+
+
+def test_a_busy_link_lets_the_next_bucket_wait() -> None:
+    slow = Line(0.0, 0.2)  # of a bucket of 20 bytes: 4 s
+    assert buckets.predict(ALONE, [20, 20], 2, slow) == pytest.approx(4.0 + 4.0 + 4.0)
+
+
+def test_without_latency_and_bytes_a_step_is_one_that_sends_nothing() -> None:
+    assert buckets.predict(ALONE, [20, 20], 2, Line(0.0, 1e-12)) == pytest.approx(6.0)
+
+
+def test_a_step_is_held_against_the_best_that_can_be_hidden() -> None:
+    step = Step(begin=0.0, backward=2.0, ready=[3.0, 5.0, 8.0], sizes=[20, 20], arrived=[4.0, 9.0])
+    our = Step(begin=1.0, ready=[4.0], arrived=[7.0])
+    row = buckets._row(ALONE, our, step, LINK)
+    assert row["step"] == 9.0
+    assert row["over ours"] == pytest.approx(1.5)
+    assert row["bound"] == pytest.approx(9.0 / 6.0)  # what is sent is shorter than the backward pass
+    assert row["stretch"] == pytest.approx(8.0 / 6.0)
+    assert row["free"] == pytest.approx(6.0 / 9.0)
+    assert row["fit"] == pytest.approx(row["told"] / 9.0)
+    assert buckets._row(ALONE, our, step, Line(0.0, 0.2))["bound"] == pytest.approx(9.0 / (2.0 + 8.0))
+
+
+def test_hosts_have_different_images() -> None:
+    (first, _), (second, _) = (buckets.Digits(batch=3).data(rank) for rank in range(2))
+    assert first.shape == second.shape == (3, 8, 8)
+    assert not first.equal(second)

@@ -1,0 +1,32 @@
+"""Our buckets and DDP's on two processes: the same gradients, in the messages that were predicted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dlperf.alpha_beta import Line
+from dlperf.concise import buckets, forecast
+from dlperf.concise.forecast import MIB
+from dlperf.multigpu.group import processes
+
+
+def test_ours_and_ddp_send_what_is_predicted_and_find_the_same_gradients() -> None:
+    sizes = forecast.gradients(forecast.model(128))
+    with processes(2) as crew:
+        found = {way: take() for way, take in buckets.ways(crew).items()}
+        measured = buckets.compare(crew, Line(1e-4, 1e-8), repeats=1)
+    right = torch.stack([step.gradient for step in found[buckets.ALONE]]).mean(0)
+    for way, steps in found.items():
+        if way == buckets.ALONE:
+            assert steps[0].sizes == []
+            continue
+        for step in steps:
+            assert step.gradient is not None
+            torch.testing.assert_close(step.gradient, right)
+    assert sorted(measured) == sorted(way for way in found if way != buckets.ALONE)
+    for way, size in ((buckets.OURS, 1), ("DDP, 1 MiB", 1), ("DDP, 0.5 MiB", 0.5), ("DDP, 0.25 MiB", 0.25)):
+        predicted = forecast.fill_buckets(sizes, first=size * MIB, cap=size * MIB)
+        assert found[way][0].sizes == pytest.approx(predicted, abs=4096)  # biases may come before their weights
+        assert measured[way]["messages"].median == len(found[way][0].sizes)
+    assert found[buckets.DEFAULT][0].sizes == pytest.approx(forecast.fill_buckets(sizes), abs=4096)
