@@ -13,6 +13,7 @@ import io
 import re
 import tokenize
 import unicodedata
+from itertools import groupby
 from pathlib import Path
 
 from booktools.book import BookError
@@ -21,6 +22,8 @@ NUMBER = re.compile(r"(?<![\w.#])[-+−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(
 _UNIT = r"(?:FLOP|bit|Hz|B|s)(?:/s)?(?![A-Za-z/])"
 QUANTITY = re.compile(rf"{NUMBER.pattern}(?:[ \u00a0](?:[KMGT]i|[kMGTmµn])?(?P<unit>{_UNIT}))?")
 _PLACE = re.compile(rf"#(?: ?{_UNIT})?")
+_DOCSTRING = re.compile(r'^( *)("""(?=\S).*?""")$', re.M | re.S)
+_COMMENT = re.compile(r"((?:^|\s)#)(\s.*)$", re.M)
 COLUMNS = 76
 """The width of the code that a page shows: more would scroll."""
 UNITS = frozenset(
@@ -163,6 +166,19 @@ class Catalogue:
             before, after = lines[row - 1][:column], lines[end_row - 1][end_column:]
             lines[row - 1 : end_row] = [before + new + after]
         return "".join(lines)[:-1]
+
+    def translate_diff(self, diff: str) -> str:
+        """Returns a diff of Python source with comments and docstrings translated; what a hunk cuts stays as it is."""
+        if self.path is None:
+            return diff
+        done = []
+        for sign, lines in groupby(diff.split("\n"), key=lambda line: line[:1]):
+            body = "\n".join(line[1:] for line in lines)
+            if sign in ("+", "-", " "):
+                body = _DOCSTRING.sub(lambda found: found[1] + self._docstring(found[2], len(found[1]) + 1), body)
+                body = _COMMENT.sub(lambda found: found[1] + self.translate(found[2]), body)
+            done += [sign + line for line in body.split("\n")]
+        return "\n".join(done)
 
     def _docstring(self, quoted: str, column: int) -> str:
         """Returns a docstring whose paragraphs are translated, each as one entry, and broken into lines anew."""

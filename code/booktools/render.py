@@ -123,6 +123,8 @@ class TranslateCode(SphinxTransform):
                 text = labels.translate_lines(node.astext())
             elif node.get("language") in PYTHON:
                 text = labels.translate_code(node.astext())
+            elif node.get("language") == "diff":
+                text = labels.translate_diff(node.astext())
             else:
                 continue
             report_missing(node)

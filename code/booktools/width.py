@@ -62,7 +62,9 @@ def _problems(book: Book, page: Page, labels: Path | None) -> list[str]:
                 if columns(line) > COLUMNS:
                     found.append(f"{_where(book, page, code, number)}: {columns(line)} columns; {REMEDY}\n    {line}")
         if labels is not None:
-            shown = Catalogue(labels).translate_code("\n".join(code.lines)).split("\n")
+            catalogue = Catalogue(labels)
+            translate = catalogue.translate_diff if code.path.suffix == ".diff" else catalogue.translate_code
+            shown = translate("\n".join(code.lines)).split("\n")
             for line in shown:
                 if columns(line) > COLUMNS and line not in code.lines:
                     found.append(

@@ -152,6 +152,31 @@ def test_comments_and_docstrings_change_and_code_does_not(labels: Catalogue) -> 
     assert strip(shown) == strip(CODE)
 
 
+DIFF = '''\
+--- one.py
++++ two.py
+@@ -1,4 +1,6 @@
+ """
+-    return s  # why
++    """Times a sum.
++
++    Second paragraph that
++    runs over two lines.
++    """
++    print("# why is not a comment here")
+     return x  # why
+'''
+
+
+def test_a_diff_keeps_its_signs_and_its_code(labels: Catalogue) -> None:
+    shown = labels.translate_diff(DIFF)
+    assert not labels.missing
+    assert [line[:1] for line in shown.split("\n")] == [*"-+@ -+++++ ", ""]
+    assert "-    return s  # 原因" in shown
+    assert "+    第二段，原文占两行。" in shown
+    assert Catalogue(None).translate_diff(DIFF) == DIFF
+
+
 def test_code_that_is_no_python_is_left_alone(labels: Catalogue) -> None:
     assert labels.translate_code("for (") == "for ("
 

@@ -6,6 +6,7 @@
 ``observe``     when a script's processes do what, without a word about it in the script
 ``memory``      what a step keeps, by kind
 ``forecast``    a step, its bytes and its memory, predicted
+``buckets``     DDP's buckets of several sizes beside ours, in processes that stay
 ``drawings``    the figures and tables
 ==============  ======================================================================
 """
