@@ -83,6 +83,10 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome("concise.as-good", ("concise.as-ours",), lambda r: _is_near(r["concise.as-ours"].median, 0.05)),
     Outcome("concise.too-large", ("concise.as-it-comes",), lambda r: r["concise.as-it-comes"].quartiles[0] > 1.02),
+    Outcome("concise.too-small", ("concise.smallest",), lambda r: r["concise.smallest"].quartiles[0] > 1.02),
+    Outcome(
+        "concise.rare-missed", ("concise.rare-ratio",), lambda r: not _is_near(r["concise.rare-ratio"].median, 0.1)
+    ),
     Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
     Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
 )

@@ -19,7 +19,7 @@ from booktools.claims import NOT_RUN, Claim, Outcome, all_outcomes, look
 from booktools.executions import Execution
 from booktools.kept import digest
 from booktools.page import pages_with_cells
-from booktools.records import HERE, Machine, all_machines
+from booktools.records import HERE, Machine, all_machines, page_of
 
 FORCED = "BOOKTOOLS_OUTCOME"
 """The environment variable by which tests see the text of one outcome wherever it can be: held, failed or not-run."""
@@ -122,16 +122,29 @@ class Edition:
         if (known := self.outcomes.get(identity)) is None:
             return None
         self.note("forced", "")
-        ours = [machine for machine in self.machines if machine.name == self.name]
-        theirs = [machine for machine in self.watched if machine.name != self.name]
+        self.note("machines", "")
+        first = self.source(page_of(identity))
+        ours = [first] if first else []
+        theirs = [machine for machine in self.watched if machine is not first]
         found = (look(known, machine).outcome for machine in (*ours, *theirs))
         outcome = next((outcome for outcome in found if outcome != NOT_RUN), NOT_RUN)
         forced = os.environ.get(FORCED, "").replace("-", " ")
         return forced if forced and (known.needs if forced == NOT_RUN else outcome != NOT_RUN) else outcome
 
+    def source(self, page: str) -> Machine | None:
+        """Returns the machine whose execution a page shows: this edition's, or the first that has one.
+
+        A record may be older than a page. Where the machine that builds has no execution, nobody stands in for it.
+        """
+        ours = [machine for machine in self.watched if machine.name == self.name]
+        if self.name == HERE or any(machine.execution(page) for machine in ours):
+            return next(iter(ours), None)
+        self.note("machines", "")  # one more may be the first
+        return next((machine for machine in self.watched if machine.execution(page)), None)
+
     def shown(self, page: str) -> Execution | None:
         """Returns the execution whose outputs the page shows."""
-        machine = next((m for m in self.watched if m.name == self.name), None)
+        machine = self.source(page)
         return machine.execution(page) if machine else None
 
     def note(self, kind: str, name: str) -> None:
@@ -208,18 +221,24 @@ def labels_of(book: Book, language: Language) -> Catalogue:
 
 
 def open_machines(book: Book, name: str) -> list[Machine]:
-    """Returns the machines of an edition; BookError names a record that cannot be read, or one that lacks a page."""
+    """Returns the machines of an edition.
+
+    BookError names a record that cannot be read or is empty, or pages that no record has.
+    """
     machines = all_machines(book, name)
     if name == HERE:
         return machines
-    lacking = {each.name: [p for p in pages_with_cells(book) if each.execution(p) is None] for each in machines}
-    if name not in lacking:
-        raise BookError(f"{EDITION}={name}: no such machine under records/; there are: {', '.join(lacking) or 'none'}")
-    if lacking[name]:
-        whole = ", ".join(each for each, pages in lacking.items() if not pages) or "none"
+    pages = pages_with_cells(book)
+    done = {each.name: [page for page in pages if each.execution(page)] for each in machines}
+    if name not in done:
+        raise BookError(f"{EDITION}={name}: no such machine under records/; there are: {', '.join(done) or 'none'}")
+    if not done[name]:
+        others = ", ".join(each for each, some in done.items() if some) or "none"
+        raise BookError(f"{EDITION}={name}: its record has no page; there are records with pages of: {others}")
+    if lacking := set(pages).difference(*done.values()):
         raise BookError(
-            f"{EDITION}={name}: its record lacks {', '.join(lacking[name])}, so its edition cannot be shown; "
-            f"record that machine anew, or show one whose record has every page: {whole}"
+            f"{EDITION}={name}: no record has {', '.join(sorted(lacking))}, so no edition but this machine's can be "
+            "shown; record a machine anew"
         )
     return machines
 

@@ -70,7 +70,8 @@ class MachineRole(SphinxRole, Recording):
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        shown = current().lenders.get(self.text, current().name)
+        source = current().source(self.env.docname)
+        shown = current().lenders.get(self.text, source.name if source else current().name)
         wanted = shown if self.text == HERE or page_of(self.text) == self.env.docname else self.text
         machine = next((m for m in self.machines if m.name == wanted), None)
         if machine is None:

@@ -175,10 +175,29 @@ class MarkStale(SphinxTransform):
         section.insert(1, nodes.admonition("", title, paragraph, classes=["warning", "dl-stale-page"]))
 
 
+class MarkLent(SphinxTransform):
+    """Says at the head of a page that another machine's execution is shown, since the edition's machine has none."""
+
+    default_priority = 300
+
+    def apply(self, **kwargs: Any) -> None:
+        from booktools.display import identifier
+
+        source = current().source(self.env.docname)
+        section = next(iter(self.document.findall(nodes.section)), None)
+        if source is None or source.name == current().name or section is None:
+            return
+        say = current().catalogue.translate
+        text = say("This page is younger than the record of this machine. What it shows was measured on another:")
+        paragraph = nodes.paragraph("", text + " ", identifier(source.name))
+        section.insert(1, nodes.admonition("", nodes.title("", say("another machine")), paragraph, classes=["note"]))
+
+
 def setup(app: Sphinx) -> None:
     """Registers what reads pages."""
     app.add_config_value("booktools_languages", [], "env")
     app.add_config_value("booktools_version", "", "env")
+    app.add_transform(MarkLent)
     app.add_transform(MarkStale)
     app.connect("config-inited", _begin, priority=1)
     app.connect("env-before-read-docs", _prepare)

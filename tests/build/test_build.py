@@ -336,10 +336,60 @@ def test_an_unknown_edition_names_those_there_are(copy: Book, build_here: Here) 
     assert "MACHINE=nowhere: no such machine under records/; there are: named" in done.stdout
 
 
-def test_an_edition_whose_record_lacks_a_page_is_refused_at_once(copy: Book, build_here: Here) -> None:
+def test_an_edition_whose_record_is_empty_is_refused_at_once(copy: Book, build_here: Here) -> None:
     record(copy)
     (copy.records / "older").mkdir()
     done = build_here(copy, "older")
     assert done.returncode != 0
-    assert "MACHINE=older: its record lacks tiny, so its edition cannot be shown" in done.stdout
-    assert "every page: named" in done.stdout
+    assert "MACHINE=older: its record has no page; there are records with pages of: named" in done.stdout
+
+
+SMALL = """\
+---
+jupytext:
+  text_representation:
+    format_name: myst
+kernelspec:
+  name: python3
+  display_name: Python 3
+---
+
+(small)=
+# {title}
+
+```{{code-cell}} ipython3
+:tags: [hide-input]
+
+from dlperf.records import record
+
+record("small.size", 3)
+```
+
+{{glue:text}}`small.size` – {{machine}}`this`
+"""
+
+
+def test_a_page_that_is_younger_than_a_record_is_shown_as_another_machine_has_it(copy: Book, build_here: Here) -> None:
+    for language, title in (("en", "A small chapter"), ("zh", "小章")):
+        (copy.chapters / language / "small.md").write_text(SMALL.format(title=title), encoding="utf-8")
+    toc = copy.root / "_toc.yml"
+    toc.write_text(toc.read_text(encoding="utf-8").replace("  - file: tiny\n", "  - file: tiny\n  - file: small\n"))
+    assert build_here(copy).returncode == 0
+    record(copy)
+    newer = copy.records / "newer" / "small.ipynb"
+    newer.parent.mkdir()
+    notebook = nbformat.read(copy.notebooks / "small.ipynb", as_version=4)
+    notebook.metadata["dlperf"]["environment"]["cpu"] = "Zorb 9"
+    nbformat.write(notebook, newer)
+    done = build_here(copy, "named")
+    assert done.returncode == 0, done.stdout
+    assert "younger than the record of this machine. What it shows was measured on another: newer" in text_of(
+        copy, "small.html"
+    )
+    assert "本页比本机的记录新，所示结果在另一台机器上测得： newer" in text_of(copy, "zh/small.html")
+    assert "3 – Zorb 9" in text_of(copy, "small.html")
+    assert "younger" not in text_of(copy, "tiny.html")
+    newer.unlink()
+    done = build_here(copy, "named")
+    assert done.returncode != 0
+    assert "MACHINE=named: no record has small, so no edition but this machine's can be shown" in done.stdout

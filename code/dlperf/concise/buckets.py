@@ -30,7 +30,7 @@ from dlperf.turns import columns, interleave
 
 ALONE, OURS, DEFAULT = "alone", "ours, 1 MiB", "DDP as it comes"
 """A step that sends nothing; by our `Buckets`, as large as DDP's first one; and by DDP as nobody has told it."""
-SIZES = 1.0, 0.5, 0.25
+SIZES = 1.0, 0.25
 """The sizes of DDP's buckets that are tried beside its own, in MiB."""
 
 
@@ -104,7 +104,7 @@ def predict(
     return max(alone.computing, last)
 
 
-def compare(crew: Crew, link: Line, repeats: int = 9) -> dict[str, dict[str, Measurement]]:
+def compare(crew: Crew, link: Line, repeats: int = 15) -> dict[str, dict[str, Measurement]]:
     """Returns what the first of two hosts measured, by the way gradients are sent, and what was predicted for it.
 
     ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``told`` is

@@ -54,8 +54,8 @@ def length(traces: Sequence[Trace]) -> float:
 
 def buckets(found: Mapping[str, Mapping[str, Measurement]]) -> plot.Table:
     """Returns a table of what `dlperf.concise.buckets.compare` found, by the way gradients are sent."""
-    heads = ("gradients sent", "messages", "predicted", "measured", "over the best", "passes over alone")
-    keys = "told", "step", "bound", "stretch"
+    heads = ("buckets", "messages", "predicted", "measured", "predicted over measured", "over the best")
+    keys = "told", "step", "fit", "bound"
     rows = [(way, f"{each['messages'].median:.0f}", *(str(each[key]) for key in keys)) for way, each in found.items()]
     return plot.Table(heads, rows)
 

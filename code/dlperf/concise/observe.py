@@ -36,8 +36,9 @@ from dlperf.spans import Span
 
 FOLDER, ON_HOST = "DLPERF_OBSERVE", "DLPERF_OBSERVE_ON_HOST"
 """The environment variables that name the folder, and say that this is a host of a network, which counts bytes."""
-WARM, PROFILED, WATCHED, STEPS = 3, 13, 15, 16
-"""Updates after which steps count, and after which one is profiled and one is watched; and the fewest of a script."""
+WARM, COUNTED, PROFILED, WATCHED, STEPS = 2, 12, 13, 15, 16
+"""Updates after which steps count, and no longer do, for the profiler wakes up; after which one is profiled and one is
+watched; and the fewest of a script."""
 PARTS = "forward", "backward", "update"
 BACKENDS = "gloo:", "nccl:"
 
@@ -104,7 +105,7 @@ class Observer:
         start = self.profiled.profiler.kineto_results.trace_start_ns() / 1e9  # type: ignore[union-attr]
         times = [(event.name, event.time_range) for event in self.profiled.events()]
         parts, messages = spans_of([(name, start + t.start / 1e6, start + t.end / 1e6) for name, t in times])
-        counted = self.moments[WARM - 1 : PROFILED]
+        counted = self.moments[WARM - 1 : COUNTED]
         seconds = [end - begin for begin, end in pairwise(counted)]
         sent = (self.bytes[1] - self.bytes[0]) / len(seconds) if self.bytes else None
         return Trace(int(os.environ.get("RANK", 0)), parts, messages, seconds, sent, self.watch.most)
@@ -137,7 +138,7 @@ class Observer:
         if self.watches:
             self.watch.look_at(optimizer)
         self.moments.append(perf_counter())
-        if len(self.moments) in (WARM, PROFILED):
+        if len(self.moments) in (WARM, COUNTED):
             self.bytes += bytes_sent()
         if len(self.moments) == WARM:
             self.moments[-1] = perf_counter()  # asking for bytes takes longer than a step

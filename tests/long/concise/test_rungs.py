@@ -63,6 +63,15 @@ def test_a_killed_run_ends_as_the_unbroken_one(saved: int, unbroken: rungs.Run) 
     assert found.right == unbroken.right
 
 
+@pytest.mark.parametrize("saving", range(KILLS))
+def test_a_run_killed_while_it_saves_goes_on_from_the_checkpoint_before(saving: int, unbroken: rungs.Run) -> None:
+    step = 3 * (2 + saving % 9)
+    found = rungs.run_killed(f"{LAUNCH} --max-restarts 3 restarted.py {SHORT} --every 3", f"{step:06d}.part")
+    assert found.resumed in ((step - 3,), (step,))  # the latter where it was whole before the kill came
+    assert found.losses[1] == unbroken.losses[1]
+    assert found.right == unbroken.right
+
+
 @pytest.fixture(scope="module")
 def unbroken() -> rungs.Run:
     """Returns the run that nobody killed."""
