@@ -132,7 +132,7 @@ class Edition:
         return forced if forced and (known.needs if forced == NOT_RUN else outcome != NOT_RUN) else outcome
 
     def source(self, page: str) -> Machine | None:
-        """Returns the machine whose execution a page shows: this edition's, or the first that has one.
+        """Returns the machine whose execution a page shows: this edition's, else the first current one, else the first.
 
         A record may be older than a page. Where the machine that builds has no execution, nobody stands in for it.
         """
@@ -140,7 +140,9 @@ class Edition:
         if self.name == HERE or any(machine.execution(page) for machine in ours):
             return next(iter(ours), None)
         self.note("machines", "")  # one more may be the first
-        return next((machine for machine in self.watched if machine.execution(page)), None)
+        asked = [(machine, machine.execution(page)) for machine in self.watched]
+        found = [(machine, done) for machine, done in asked if done]
+        return next((machine for machine, done in found if not done.stale), found[0][0] if found else None)
 
     def shown(self, page: str) -> Execution | None:
         """Returns the execution whose outputs the page shows."""

@@ -154,9 +154,8 @@ def test_keys_recorded_once_are_fine(tiny: Book) -> None:
 def test_there_is_a_record_for_every_chapter() -> None:
     assert machines()
     pages = set(pages_with_cells(BOOK))
-    assert any(set(recorded.executions) == pages for recorded in machines().values())
-    for recorded in machines().values():  # one out of reach need not know a page that came later
-        assert set(recorded.executions) <= pages, recorded.name
+    executed = {recorded.name: set(recorded.executions) for recorded in machines().values()}
+    assert set().union(*executed.values()) == pages  # a machine out of reach need not know a page that came later
 
 
 def test_records_name_no_file_of_their_machine() -> None:
