@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import nbformat
@@ -39,12 +39,14 @@ def executions(book: Book) -> dict[str, Path]:
     """Returns a notebook with an execution of the present cells of each page.
 
     They come from the record that has most pages (of two, the one since which less has changed, then by name), what
-    it lacks from the others, and what no record has from the short executions. BookError names pages without any.
+    it lacks from the others, and what no record has from the short executions. Records of machines with a GPU come
+    last: they borrow what only a CPU measures. BookError names pages without any.
     """
     pages = pages_with_cells(book)
     records = {path: _changes_since(book, path) for path in sorted(book.records.glob("*")) if path.is_dir()}
     chosen: dict[str, Path] = {}
-    for folder in sorted(records, key=lambda each: (-len(records[each]), sum(records[each].values()))):
+    order = lambda each: (_has_accelerator(book, each, records[each]), -len(records[each]), sum(records[each].values()))
+    for folder in sorted(records, key=order):
         chosen = {page: folder / f"{page}.ipynb" for page in records[folder]} | chosen
     if any(page not in chosen for page in pages):
         chosen = {
@@ -56,6 +58,12 @@ def executions(book: Book) -> dict[str, Path]:
             "them: execute every page in short (make short), or record a machine (make record)"
         )
     return {page: chosen[page] for page in pages}
+
+
+def _has_accelerator(book: Book, folder: Path, pages: Iterable[str]) -> bool:
+    """Returns whether any of these pages' executions in a folder is of a machine with an accelerator."""
+    marks = (reading(book, folder / f"{page}.ipynb").mark for page in pages)
+    return any(mark.get("environment", {}).get("accelerator") for mark in marks)
 
 
 def _changes_since(book: Book, folder: Path) -> dict[str, int]:

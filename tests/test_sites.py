@@ -45,6 +45,16 @@ def test_of_two_records_of_the_present_cells_the_one_is_chosen_since_which_less_
     assert sites.executions(tiny) == {"tiny": less}
 
 
+def test_a_record_of_a_gpu_comes_last_since_it_borrows(tiny: Book) -> None:
+    gpu = execute(tiny, "records/a")
+    notebook = nbformat.read(gpu, as_version=4)
+    notebook.metadata[KEY]["environment"] = {**ENVIRONMENT, "accelerator": "cuda"}
+    write_notebook(notebook, gpu)
+    assert sites.executions(tiny) == {"tiny": gpu}
+    cpu = execute(tiny, "records/b", dlperf="old")
+    assert sites.executions(tiny) == {"tiny": cpu}
+
+
 def test_a_stale_record_of_the_present_cells_is_as_good_as_any(tiny: Book) -> None:
     stale = execute(tiny, "records/a", dlperf="old")
     execute(tiny, "notebooks-short")
