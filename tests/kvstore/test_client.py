@@ -11,6 +11,7 @@ from dlperf.kvstore import wire
 from dlperf.kvstore.client import AGAIN, STREAMS, WINDOW, Client, Ticket
 from dlperf.kvstore.errors import Lost, Refused, Unreachable
 from dlperf.kvstore.membership import begin, empty, worker_came
+from dlperf.kvstore.wire import REMEMBERED
 
 
 class Worker:
@@ -50,19 +51,28 @@ def test_so_many_are_under_way_and_the_next_when_one_is_done() -> None:
     assert [t.done for t in tickets[:3]] == [False, True, False]
 
 
-def test_behind_one_that_was_refused_others_are_numbered_anew_when_those_before_it_are_done() -> None:
+def test_behind_one_that_was_refused_others_go_on_since_its_number_is_taken() -> None:
     worker = Worker()
     before, wrong, after = worker.push(), worker.push(), worker.push()
     worker.refuse(2, "other shape")
     assert isinstance(wrong.error, Refused)
-    assert len(worker.sent) == 3
     worker.done(1)
-    assert before.done
-    assert (worker.sent[-1].incarnation, worker.sent[-1].number) == (STREAMS + 1, 1)
-    worker.done(1, stream=0)  # an answer that was on its way for long, to the operation that had this number
-    assert not after.done
-    worker.done(1, stream=1)
-    assert after.done
+    worker.done(3)
+    assert (before.done, before.error, after.done, after.error) == (True, None, True, None)
+    worker.push()
+    assert [m.number for m in worker.sent] == [1, 2, 3, 4]
+
+
+def test_no_operation_is_under_way_so_far_back_that_its_refusal_is_forgotten() -> None:
+    worker = Worker()
+    first = worker.push()
+    for number in range(2, REMEMBERED + 10):
+        worker.push()
+        worker.done(number)
+    assert len(worker.sent) == REMEMBERED
+    worker.done(1)
+    assert first.done
+    assert len(worker.sent) > REMEMBERED
 
 
 def test_what_is_not_answered_is_sent_again_with_the_same_number() -> None:
@@ -132,15 +142,28 @@ def test_with_what_is_given_up_ends_what_was_sent_behind_it_for_both_may_have_be
     assert (worker.sent[-1].incarnation, worker.sent[-1].number) == (STREAMS + 1, 1)
 
 
-def test_behind_a_round_that_cannot_be_waited_for_nothing_is_sent_twice() -> None:
+def test_a_round_that_cannot_be_waited_for_counts_and_others_go_on() -> None:
     worker = Worker()
     tick, behind = Ticket(wire.Tick(0, 0, 0, 0, 0, 1), []), Ticket(wire.Push(0, 0, 0, 0, 0, "k", 0), [b""])
     for ticket in (tick, behind):
         worker.client.submit(ticket, 0.0)
     worker.refuse(1, "lost")
     assert isinstance(tick.error, Lost)
-    assert isinstance(behind.error, Lost)
+    worker.done(2)
+    assert behind.error is None
     assert len(worker.sent) == 2
+
+
+def test_behind_one_that_was_given_up_nothing_is_sent_again_and_the_next_begins_anew() -> None:
+    worker = Worker(patience=10.0)
+    first, second = worker.push(), worker.push()
+    worker.client.nudge(10.5)
+    assert isinstance(first.error, Unreachable)
+    assert isinstance(second.error, Unreachable)
+    worker.push()
+    assert (worker.sent[-1].incarnation, worker.sent[-1].number) == (STREAMS + 1, 1)
+    worker.done(1, stream=0)  # an answer that was on its way for long, to the operation that had this number
+    assert worker.client.lanes[0].under_way
 
 
 def test_what_was_never_sent_is_given_up_alone() -> None:

@@ -100,7 +100,7 @@ def two() -> Two:
 def joins_again(two: Two) -> None:
     """Server 1 has been started again, and been filled, but nobody has been told so yet."""
     del two.nodes[1]
-    two.view = membership.server_gone(two.view, 1, CONFIG.copies)
+    two.view = membership.servers_gone(two.view, [1], CONFIG.copies)
     two.tell(0)
     two.start(1, 202)
     two.view = membership.server_came(two.view, 1, 202, (), CONFIG.copies)
@@ -114,14 +114,14 @@ def test_what_a_tail_acknowledges_after_its_successor_knows_is_not_lost(two: Two
     joins_again(two)
     before = two.view
     assert any(each.range == RANGE for each in two.caught_up)
-    two.view = membership.caught_up(two.view, RANGE, 1)
+    two.view = membership.caught_up(two.view, RANGE, 1, CONFIG.copies)
     two.tell(1)  # and nobody else hears of it
     answer = two.push(0, before, 10.0)
     assert not isinstance(answer, wire.Done)
     refused = two.pull(0, before)
     assert refused.reason == "not ready"  # the value has what may not come to count
     del two.nodes[0]
-    two.view = membership.server_gone(two.view, 0, CONFIG.copies)
+    two.view = membership.servers_gone(two.view, [0], CONFIG.copies)
     two.tell(1)
     assert isinstance(two.pull(1, two.view), wire.Value)
     assert two.values == [1.0]
@@ -132,7 +132,7 @@ def test_while_a_server_joins_pushes_count_when_it_has_them(two: Two) -> None:
     assert isinstance(two.push(0, two.view, 10.0), wire.Done)
     assert isinstance(two.pull(0, two.view), wire.Value)
     assert two.values == [11.0]
-    two.view = membership.caught_up(two.view, RANGE, 1)
+    two.view = membership.caught_up(two.view, RANGE, 1, CONFIG.copies)
     two.tell(0, 1)
     assert isinstance(two.pull(1, two.view), wire.Value)
     assert two.values == [11.0]
@@ -142,7 +142,7 @@ def test_if_who_joins_is_lost_what_waited_for_it_counts(two: Two) -> None:
     joins_again(two)
     del two.nodes[1]
     assert two.push(0, two.view, 10.0) is None
-    two.view = membership.server_gone(two.view, 1, CONFIG.copies)
+    two.view = membership.servers_gone(two.view, [1], CONFIG.copies)
     two.tell(0)
     two.numbers -= 1
     assert isinstance(two.push(0, two.view, 10.0), wire.Done)  # sent again, and counted once
@@ -153,7 +153,7 @@ def test_if_who_joins_is_lost_what_waited_for_it_counts(two: Two) -> None:
 def test_who_leaves_answers_no_more_reads(two: Two) -> None:
     before = two.view
     two.nodes[1].leaving = True
-    two.view = membership.server_gone(two.view, 1, CONFIG.copies)
+    two.view = membership.servers_gone(two.view, [1], CONFIG.copies)
     two.tell(0)
     assert isinstance(two.push(0, two.view, 7.0), wire.Done)
     assert two.pull(1, before).reason == "not ready"

@@ -13,6 +13,7 @@ from dlperf.kvstore import journal, wire
 from dlperf.kvstore.journal import Journal
 from dlperf.kvstore.ranges import Range
 from dlperf.kvstore.updaters import Adam
+from tests.kvstore.test_ranges import check
 
 
 class Written:
@@ -27,7 +28,7 @@ class Written:
         self.do(wire.Create(0, 0, 1, 0, 1, "k", 0, "float32", (3,), Adam(0.1)), wire.to_bytes(torch.zeros(3)))
 
     def do(self, op: Any, *frames: Any) -> None:
-        self.range.check(op, frames)
+        check(self.range, op, frames)
         self.range.apply(op, frames)
         self.journal.append(0, self.range.index, [wire.encode(op), *frames])
         self.journal.flush()
@@ -91,7 +92,7 @@ def test_what_was_found_goes_on(written: Written) -> None:
     range_ = other.found()[0]
     op, frames = wire.Push(0, 0, 1, 0, 6, "k", 0), [wire.to_bytes(torch.ones(3))]
     for each in (written.range, range_):
-        each.check(op, frames)
+        check(each, op, frames)
         each.apply(op, frames)
     other.append(0, range_.index, [wire.encode(op), *frames])
     other.flush()
@@ -118,7 +119,7 @@ def test_a_round_that_is_not_over_is_kept(tmp_path: Path) -> None:
     range_ = found(made.journal.folder)
     op = wire.Tick(0, 0, 1, 0, 3, 1)
     for each in (made.range, range_):
-        each.check(op, ())
+        check(each, op, ())
         each.apply(op, ())
     assert torch.equal(made.range.items["k", 0].value, range_.items["k", 0].value)
     assert made.range.items["k", 0].steps == 1

@@ -27,10 +27,10 @@ def test_a_cluster_begins_when_all_servers_are_there() -> None:
 
 
 def test_the_range_of_a_server_that_is_gone_goes_to_its_successor_and_another_joins() -> None:
-    view = membership.server_gone(begun(3, 2), 0, 2)
+    view = membership.servers_gone(begun(3, 2), [0], 2)
     assert view.chains == ((1,), (1, 2), (2,))
     assert view.joining == (2, NOBODY, 1)
-    view = membership.caught_up(view, 0, 2)
+    view = membership.caught_up(view, 0, 2, 2)
     assert view.chains[0] == (1, 2)
     back = membership.server_came(view, 0, 99, (), 2)
     assert back.chains[0] == (1, 2)
@@ -38,7 +38,7 @@ def test_the_range_of_a_server_that_is_gone_goes_to_its_successor_and_another_jo
 
 
 def test_the_last_server_of_a_range_stays_until_it_comes_back_with_it() -> None:
-    gone = membership.server_gone(begun(2, 1), 1, 1)
+    gone = membership.servers_gone(begun(2, 1), [1], 1)
     assert gone.chains[1] == (1,)
     assert not gone.is_up(1)
     assert membership.server_came(gone, 1, 99, [1], 1).is_up(1)
@@ -73,14 +73,14 @@ def test_chains_lose_nothing_that_was_acknowledged(copies: int, events: list[tup
     for number, (what, which) in enumerate(events):
         before = view
         if what == "gone":
-            view = membership.server_gone(view, which, copies)
+            view = membership.servers_gone(view, [which], copies)
             has = [each - {which} for each in has]
         elif what == "came":
             view = membership.server_came(view, which, 100 + number, (), copies)
             has = [each - {which} for each in has]
         elif what == "filled" and view.joining[which] != NOBODY and view.is_up(which):
             has[which].add(view.joining[which])
-            view = membership.caught_up(view, which, view.joining[which])
+            view = membership.caught_up(view, which, view.joining[which], copies)
         elif what == "worker":
             view = membership.worker_gone(view, which, drop=True)
         assert view == before or view.epoch > before.epoch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +12,12 @@ from dlperf.kvstore import wire
 from dlperf.kvstore.errors import Refused
 from dlperf.kvstore.ranges import Again, Gap, Range
 from dlperf.kvstore.updaters import Sum
+
+
+def check(range_: Range, op: Any, payload: Sequence[Any]) -> None:
+    """Raises what a head would find wrong with an operation."""
+    range_.check_turn(op)
+    range_.check(op, payload)
 
 
 class Driver:
@@ -23,7 +30,7 @@ class Driver:
     def do(self, kind: Any, worker: int, *fields: Any, frames: Any = (), incarnation: int = 1) -> None:
         self.numbers[worker] += 1
         op = kind(0, worker, incarnation, 0, self.numbers[worker], *fields)
-        self.range.check(op, frames)
+        check(self.range, op, frames)
         self.range.apply(op, frames)
 
     def create(self, worker: int, length: int = 2) -> None:
@@ -116,13 +123,13 @@ def test_an_operation_counts_once_and_in_order() -> None:
     it.create(0)
     op = wire.Push(0, 0, 1, 0, 2, "k", 0)
     frames = [wire.to_bytes(torch.ones(2))]
-    it.range.check(op, frames)
+    check(it.range, op, frames)
     it.range.apply(op, frames)
     with pytest.raises(Again) as again:
-        it.range.check(op, frames)
+        check(it.range, op, frames)
     assert again.value.index == 2
     with pytest.raises(Gap, match="operation 3 comes next, got 4") as gap:
-        it.range.check(wire.Push(0, 0, 1, 0, 4, "k", 0), frames)
+        check(it.range, wire.Push(0, 0, 1, 0, 4, "k", 0), frames)
     assert gap.value.expected == 3
 
 
@@ -131,10 +138,10 @@ def test_a_worker_that_was_started_again_counts_from_one_and_its_former_self_no_
     it.create(0)
     frames = [wire.to_bytes(torch.ones(2))]
     new = wire.Push(0, 0, 2, 0, 1, "k", 0)
-    it.range.check(new, frames)
+    check(it.range, new, frames)
     it.range.apply(new, frames)
     with pytest.raises(Refused, match="worker 0 has been started again"):
-        it.range.check(wire.Push(0, 0, 1, 0, 2, "k", 0), frames)
+        check(it.range, wire.Push(0, 0, 1, 0, 2, "k", 0), frames)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +158,7 @@ def test_what_is_refused_changes_nothing(op: Any, why: str) -> None:
     it.create(0)
     before = it.range.table()
     with pytest.raises(Refused, match=why):
-        it.range.check(op, [bytes(8)])
+        check(it.range, op, [bytes(8)])
     assert it.range.table() == before
 
 

@@ -61,7 +61,7 @@ class Ticket:
 
 @dataclass
 class Lane:
-    """Operations on a range, in order. After one that was refused, those behind it begin a ``stream`` of their own."""
+    """Operations on a range, in order. After one that was given up, those behind it begin a ``stream`` of their own."""
 
     waiting: deque[Ticket] = field(default_factory=deque)
     under_way: dict[int, Ticket] = field(default_factory=dict)
@@ -72,6 +72,11 @@ class Lane:
     broken: bool = False
     progress: float = float("-inf")
     """When the last request was done."""
+
+    @property
+    def span(self) -> int:
+        """How far back the oldest operation under way lies."""
+        return self.next - min(self.under_way, default=self.next)
 
 
 class Client:
@@ -121,7 +126,7 @@ class Client:
             return
         if lane.broken and not lane.under_way:
             lane.broken, lane.next, lane.stream = False, 1, lane.stream + 1
-        while lane.waiting and not lane.broken and len(lane.under_way) < WINDOW:
+        while lane.waiting and not lane.broken and len(lane.under_way) < WINDOW and lane.span < wire.REMEMBERED:
             ticket = lane.waiting.popleft()
             incarnation = self.view.workers[self.me] * STREAMS + lane.stream
             ticket.message = msgspec.structs.replace(
@@ -183,32 +188,20 @@ class Client:
             ticket.sent = now - ticket.again + SOON
         else:
             lost = message.reason == "lost"  # said of a round that has been ended, and cannot be waited for
-            error = Lost(message.detail) if lost else Refused(message.reason, message.detail)
-            self._end(ticket, error, taken=lost)
+            self._end(ticket, Lost(message.detail) if lost else Refused(message.reason, message.detail))
 
-    def _end(self, ticket: Ticket, error: StoreError | None = None, taken: bool = False) -> None:
-        """Ends a request. With an error, its number may be ``taken``, if a server may have applied it; then those that
-        were sent behind it may have been applied too, and would count twice under other numbers: they end with it."""
+    def _end(self, ticket: Ticket, error: StoreError | None = None) -> None:
+        """Ends a request that has been answered, or whose range is lost."""
         ticket.end(error)
-        lane, number = self.lanes[ticket.message.range], ticket.message.number
-        if isinstance(ticket.message, wire.Pull):
-            lane.reads.pop(number, None)
-            return
-        lane.under_way.pop(number, None)
-        if error is not None:  # those behind it get other numbers, when those before it are done
-            later = [lane.under_way.pop(each) for each in list(lane.under_way) if each > number]
-            if taken:
-                for each in later:
-                    each.end(error)
-            else:
-                lane.waiting.extendleft(reversed(later))
-            lane.broken = True
+        lane = self.lanes[ticket.message.range]
+        (lane.reads if isinstance(ticket.message, wire.Pull) else lane.under_way).pop(ticket.message.number, None)
 
     def nudge(self, now: float) -> None:
         """Sends again what has no answer; gives up what has had none for too long."""
         for number, lane in enumerate(self.lanes):
             for ticket in (*lane.under_way.values(), *lane.reads.values(), *lane.waiting, *lane.waiting_reads):
-                if now - max(ticket.since, lane.progress) > self.patience:
+                heard = float("-inf") if ticket.waits_for else lane.progress  # others' answers are no word of a worker
+                if now - max(ticket.since, heard) > self.patience:
                     self._give_up(lane, ticket)
                 elif ticket.sent > float("-inf") and now - ticket.sent >= ticket.again and not ticket.done:
                     self._send(ticket, now)
@@ -231,7 +224,18 @@ class Client:
             lane.waiting_reads.remove(ticket)
             ticket.end(error)
         elif not ticket.done:  # it may have ended with one before it
-            self._end(ticket, error, taken=True)
+            self._end(ticket, error)
+            if not isinstance(ticket.message, wire.Pull):
+                self._break(lane, ticket.message.number, error)
+
+    def _break(self, lane: Lane, number: int, error: StoreError) -> None:
+        """Gives up operations behind one whose fate is not known, since theirs is not known either.
+
+        Under other numbers they could count twice. What comes after them begins a stream of its own.
+        """
+        for each in [each for each in lane.under_way if each > number]:
+            lane.under_way.pop(each).end(error)
+        lane.broken = True
 
     @property
     def idle(self) -> bool:

@@ -10,6 +10,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+WORKERS = 2048
+"""So many workers at most: a view, which names them all, has to fit into a header (`wire.HEADER`)."""
+
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Address = Annotated[str, msgspec.Meta(pattern=r"^[^:/\s]+:[0-9]{1,5}$")]
 
@@ -27,7 +30,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     scheduler: Address
     servers: Annotated[tuple[Address, ...], msgspec.Meta(min_length=1, max_length=1000)]
-    workers: Annotated[int, msgspec.Meta(ge=1, lt=2**16)]
+    workers: Annotated[int, msgspec.Meta(ge=1, le=WORKERS)]
     copies: Annotated[int, msgspec.Meta(ge=1)] = 1
     staleness: Annotated[int, msgspec.Meta(ge=0)] | None = 0
     on_lost: Literal["wait", "drop", "error"] = "wait"

@@ -10,7 +10,7 @@ class StoreError(RuntimeError):
 
 
 class Refused(StoreError):
-    """A server did not accept a request, which has changed nothing; ``reason`` is one of `wire.REASONS`."""
+    """A server did not accept a request, which changes nothing, ever; ``reason`` is one of `wire.REASONS`."""
 
     def __init__(self, reason: Any, detail: str) -> None:
         super().__init__(detail)

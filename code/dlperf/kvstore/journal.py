@@ -65,6 +65,8 @@ class Journal:
         if number in self._files:
             self._files[number].close()
         self._files[number] = self._path(number, "log").open("wb")
+        if self.always:
+            _keep_names(self.folder)
         self._ranges[number] = range_
 
     def drop(self, number: int) -> None:
@@ -125,11 +127,16 @@ def write_whole(path: Path, pieces: Frames, always: bool) -> None:
             os.fsync(file.fileno())
     partial.replace(path)
     if always:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _keep_names(path.parent)
+
+
+def _keep_names(folder: Path) -> None:
+    """Returns when the disk has the names of a folder's files: a file whose name is lost is lost with it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _record(frames: Frames) -> list[bytes | memoryview]:

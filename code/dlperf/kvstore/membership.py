@@ -95,7 +95,7 @@ def server_came(view: View, server: int, run: int, holds: Collection[int], copie
 
     It ``holds`` these ranges on its disk, which counts for those of which it is the last that had them.
     """
-    view = server_gone(view, server, copies) if view.runs[server] else view
+    view = servers_gone(view, [server], copies) if view.runs[server] else view
     runs = tuple(run if each == server else old for each, old in enumerate(view.runs))
     chains = []
     for r, chain in enumerate(view.chains):
@@ -123,24 +123,33 @@ def recovered(view: View, runs: Sequence[int], holds: Sequence[Collection[int]],
     return _next(view, copies, **changes)
 
 
-def server_gone(view: View, server: int, copies: int) -> View:
-    """Returns the view without a server: each range that it served goes on with the rest of its chain."""
-    runs = tuple(0 if each == server else old for each, old in enumerate(view.runs))
+def servers_gone(view: View, servers: Collection[int], copies: int) -> View:
+    """Returns the view without some servers: each range that they served goes on with the rest of its chain.
+
+    Those that are gone at once are taken out at once: where nobody is left of a chain, any of them has its range.
+    """
+    runs = tuple(0 if each in servers else old for each, old in enumerate(view.runs))
     chains = tuple(
-        tuple(each for each in chain if each != server) if any(runs[each] for each in chain) else chain
+        tuple(each for each in chain if each not in servers) if any(runs[each] for each in chain) else chain
         for chain in view.chains
     )
-    joining = tuple(NOBODY if each == server else each for each in view.joining)
+    joining = tuple(NOBODY if each in servers else each for each in view.joining)
     return _next(view, copies, runs=runs, chains=chains, joining=joining)
 
 
-def caught_up(view: View, range_: int, server: int) -> View:
-    """Returns the view in which a server that was being filled up is the tail of the range's chain."""
+def is_needed(view: View, server: int) -> bool:
+    """Returns whether a server is the only one that has all of some range, which another is being given."""
+    given = [chain for chain, joiner in zip(view.chains, view.joining, strict=True) if joiner != NOBODY]
+    return any([each for each in chain if view.runs[each]] == [server] for chain in given)
+
+
+def caught_up(view: View, range_: int, server: int, copies: int) -> View:
+    """Returns the view in which a server that was being filled up is the tail of the chain; the next may join."""
     if view.joining[range_] != server:
         return view
     chains = tuple((*chain, server) if r == range_ else chain for r, chain in enumerate(view.chains))
     joining = tuple(NOBODY if r == range_ else each for r, each in enumerate(view.joining))
-    return msgspec.structs.replace(view, epoch=view.epoch + 1, chains=chains, joining=joining)
+    return _next(view, copies, chains=chains, joining=joining)
 
 
 def worker_came(view: View, worker: int, incarnation: int) -> View:

@@ -88,9 +88,14 @@ class Node:
             replica.pull(address, message, frames[1:])
         else:
             replica.request(address, message, frames)
+            if replica.range is not None and (why := replica.range.why_refused(message)):
+                self.refused[why[0]] += 1
 
     def back(self, sender: int, frames: Sequence[Any]) -> None:
-        """Takes what another server sends; what is of another epoch, or of another process than it was, is dropped."""
+        """Takes what another server sends.
+
+        What is malformed, of another epoch, or of another process than it was, is counted and dropped.
+        """
         try:
             message = wire.decode(frames[0], FROM_PEER) if frames else None
         except Refused:
@@ -101,13 +106,23 @@ class Node:
         if message.epoch != self.view.epoch or message.run != self.view.runs[sender]:
             self.refused["epoch"] += 1
             return
-        self.replicas[message.range].receive(sender, message, frames[1:])
+        try:
+            self.replicas[message.range].receive(sender, message, frames[1:])
+        except Refused as refused:
+            self.refused[refused.reason] += 1
+            return
         if isinstance(message, peers.Got):
             self._report(self.replicas[message.range])
 
     def heard(self, frames: Sequence[Any]) -> None:
         """Takes what the scheduler answers."""
-        message = wire.decode(frames[0], FROM_SCHEDULER)
+        try:
+            message = wire.decode(frames[0], FROM_SCHEDULER) if frames else None
+        except Refused:
+            message = None
+        if message is None:
+            self.refused["malformed"] += 1
+            return
         if isinstance(message, peers.Unwelcome):
             self.unwelcome = message.detail
             return

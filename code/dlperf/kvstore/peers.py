@@ -32,17 +32,23 @@ class Ack(Peer, frozen=True):
 
 
 class Sync(Peer, frozen=True):
-    """I am the one before you, and have ``index`` operations. What do you have?"""
+    """I am the one before you, and have ``index`` operations. What do you have, of ``copy`` where I make you one?"""
 
     index: wire.Count
+    copy: wire.Count = 0
 
 
 class Have(Peer, frozen=True):
-    """I have ``index`` operations, go on from there, though parts may be lacking (``partial``); or send me all."""
+    """I have ``index`` operations, go on from there, though of ``copy`` I have so many ``parts`` only (``partial``).
+
+    Or I have ``nothing`` of it: send me all.
+    """
 
     index: wire.Count
     nothing: bool
     partial: bool = False
+    copy: wire.Count = 0
+    parts: wire.Count = 0
 
 
 class Begin(Peer, frozen=True):

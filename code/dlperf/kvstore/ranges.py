@@ -16,11 +16,15 @@ from dlperf.kvstore.items import Item, Spec
 
 
 class Session(msgspec.Struct, array_like=True):
-    """How far a worker's operations have come: the ``number`` of the last, and its place in the order of all."""
+    """How far a worker's operations have come: the ``number`` of the last, and its place in the order of all.
+
+    ``refused`` are those of the latest that changed nothing, with the reason and what was wrong.
+    """
 
     incarnation: int = 0
     number: int = 0
     index: int = 0
+    refused: dict[int, tuple[str, str]] = {}
 
 
 class Table(msgspec.Struct, array_like=True):
@@ -68,13 +72,8 @@ class Range:
             return []
         return [worker for worker in self.active if self.clocks[worker] < clock - self.staleness]
 
-    def check(self, op: wire.Operation, payload: Sequence[Any]) -> None:
-        """Raises `Refused` for what may not be applied, and `Again` for what has been; else it can be applied."""
-        if isinstance(op, wire.Members):
-            return
-        if op.worker >= len(self.clocks):
-            raise Refused("malformed", f"workers are 0 to {len(self.clocks) - 1}, got {op.worker}")
-        self._check_session(op)
+    def check(self, op: wire.Request, payload: Sequence[Any]) -> None:
+        """Raises `Refused` for an operation whose turn it is and that may not be applied; else it can be."""
         match op:
             case wire.Create():
                 self._check_create(op, payload)
@@ -82,13 +81,20 @@ class Range:
                 if self.staleness == 0 and self.clocks[op.worker] > self.slowest:
                     raise Refused("early", f"worker {op.worker} has ended round {self.slowest}, and others have not")
                 self.find(op).parse(payload)
+            case wire.Tick() if payload:
+                raise Refused("malformed", f"the end of a round brings no tensors, got {len(payload)} frames")
             case wire.Tick() if op.worker not in self.active:
                 raise Refused("not ready", f"rounds go on without worker {op.worker} until the scheduler hears of it")
 
-    def _check_session(self, op: wire.Request) -> None:
+    def check_turn(self, op: wire.Request) -> None:
+        """Raises `Again` for an operation that had its turn, `Gap` where others come before it, `Refused` if never."""
+        if op.worker >= len(self.clocks):
+            raise Refused("malformed", f"workers are 0 to {len(self.clocks) - 1}, got {op.worker}")
         session = self.sessions[op.worker]
         if op.incarnation < session.incarnation:
             raise Refused("superseded", f"worker {op.worker} has been started again, and this is the one before")
+        if not op.number:
+            raise Refused("malformed", "operations are numbered from 1")
         last = session.number if op.incarnation == session.incarnation else 0
         if op.number <= last:
             raise Again(session.index)
@@ -121,7 +127,7 @@ class Range:
                 self.clocks[worker] = max(self.clocks[worker], before)
             self.active = sorted(op.active)
         else:
-            self.sessions[op.worker] = Session(op.incarnation, op.number, self.index)
+            self.sessions[op.worker] = self._session(op)
         match op:
             case wire.Create() if (op.key, op.part) not in self.items:
                 self.items[op.key, op.part] = Item(Spec(op.dtype, op.shape, op.updater), payload[0])
@@ -133,6 +139,19 @@ class Range:
         if self.slowest > before:
             for item in self.items.values():
                 item.end_round()
+
+    def _session(self, op: wire.Request) -> Session:
+        session = self.sessions[op.worker]
+        refused = session.refused if session.incarnation == op.incarnation else {}
+        if isinstance(op, wire.Nothing):
+            kept = {number: why for number, why in refused.items() if number > op.number - wire.REMEMBERED}
+            refused = {**kept, op.number: (op.reason, op.detail)}
+        return Session(op.incarnation, op.number, self.index, refused)
+
+    def why_refused(self, op: wire.Request) -> tuple[str, str] | None:
+        """Returns the reason for which an operation changed nothing, and what was wrong; None for one that counts."""
+        session = self.sessions[op.worker]
+        return session.refused.get(op.number) if session.incarnation == op.incarnation else None
 
     def table(self) -> Table:
         """Returns all but the parts, to be copied."""

@@ -28,6 +28,17 @@ Outbox = Callable[[Any, wire.Message, Frames], None]
 OPERATIONS = wire.decoder(wire.Operation)
 
 
+LONGEST = 256
+"""So many operations are kept for a server that joins and falls behind; then what it has is given up."""
+
+
+PASSING = ("gap", "superseded", "not ready")
+"""Refusals that take no number: it is not the operation's turn, or it may be sent again as it is."""
+
+DETAIL = 200
+"""So many letters of what was wrong are remembered."""
+
+
 class Keeper(Protocol):
     """What puts operations down, so that they outlive the process; all of it before the next message is sent."""
 
@@ -86,7 +97,7 @@ class Replica:
         self.outgoing = self.incoming = None
         self.compared = False
         self.waiting.clear()
-        if self.seat.place < 0:
+        if self.seat.place < 0 or (self.range is not None and self.range.partial):
             self._forget()
         elif self.range is None and view.first[self.me] == view.runs[self.me]:
             self.range = Range(self.workers, self.staleness)
@@ -112,14 +123,26 @@ class Replica:
     # What workers ask.
 
     def request(self, address: Any, op: Any, frames: Frames) -> None:
-        """Applies a worker's operation as the next one; raises `Refused` where it does not. It is answered later."""
+        """Applies a worker's operation as the next one, or nothing where it is refused. It is answered later.
+
+        Also what is refused takes its number, in all of the chain. Else a copy of it that was under way could be
+        applied after all, and what the worker sends next under the same number would pass for it. Raises `Refused`
+        where it is not the operation's turn, or not yet time.
+        """
         if self.range is None or self.seat.place != 0:
             raise Refused("epoch", f"range {self.number} is not written here")
         try:
+            self.range.check_turn(op)
             self.range.check(op, frames[1:])
         except Again as again:
             self.waiting.answer(again.index, address, op)
             return
+        except Refused as refused:
+            if refused.reason in PASSING or op.worker >= self.workers:
+                raise
+            fields = op.epoch, op.worker, op.incarnation, op.range, op.number
+            op = wire.Nothing(*fields, refused.reason, refused.detail[:DETAIL])
+            frames = [wire.encode(op)]
         self.waiting.answer(self.range.index + 1, address, op)
         self._append(op, frames)
 
@@ -147,6 +170,9 @@ class Replica:
             self._tell(self.seat.before, peers.Ack, index)
         elif not self.seat.is_tail or self.outgoing:
             self.log.append(Entry(index, frames, self.range.slowest))
+            if self.outgoing and not self.outgoing.everything and len(self.log) > LONGEST:
+                self.outgoing = None  # who joins takes too little: a new copy begins when it says what it has
+                self.log.clear()
             self._tell(self.seat.after, peers.Forward, index, frames=frames)
         if self.seat.is_tail and not self.is_followed:
             self._commit(index)
@@ -189,9 +215,10 @@ class Replica:
 
     def _forwarded(self, message: peers.Forward, frames: Frames) -> None:
         if self.range is None or message.index > self.range.index + 1:
-            has = (self.range.index, False, self.range.partial) if self.range else (0, True, False)
-            self._tell(self.seat.before, peers.Have, *has)
+            self._tell_what_is_here(self.incoming.number if self.incoming else 0)
         elif message.index == self.range.index + 1:
+            if not frames:
+                raise Refused("malformed", "an operation was to follow")
             self._append(wire.decode(frames[0], OPERATIONS), frames)
         elif self.seat.is_tail:
             self._tell(self.seat.before, peers.Ack, self.committed)
@@ -212,7 +239,7 @@ class Replica:
         """Asks the next server what it has."""
         if self.range is not None and self.seat.after != NOBODY and self.seat.place >= 0:
             self.quiet = True
-            self._tell(self.seat.after, peers.Sync, self.range.index)
+            self._tell(self.seat.after, peers.Sync, self.range.index, self.outgoing.number if self.outgoing else 0)
 
     def nudge(self) -> None:
         """Asks the next server again if it has said nothing since the last nudge; to be called from time to time."""
@@ -224,14 +251,26 @@ class Replica:
 
     def _compare(self, message: peers.Sync) -> None:
         self.floor = message.index if self.floor is None else self.floor
-        nothing = self.range is None or self.range.partial
-        self._tell(self.seat.before, peers.Have, self.range.index if self.range else 0, nothing)
-        if self.seat.place >= 0 and not nothing:
+        self._tell_what_is_here(message.copy)
+        if self.seat.place >= 0 and self.range is not None:
             self._tell(self.seat.before, peers.Ack, self.committed)
 
+    def _tell_what_is_here(self, copy: int) -> None:
+        """Tells the server before this one what is here: of the range, or of its ``copy``, if that makes one."""
+        number, parts = (self.incoming.number, self.incoming.parts) if self.incoming else (0, 0)
+        if self.range is None or number != copy:
+            self._tell(self.seat.before, peers.Have, 0, True, False, copy)
+        else:
+            self._tell(self.seat.before, peers.Have, self.range.index, False, self.range.partial, copy, parts)
+
     def _go_on(self, message: peers.Have) -> None:
-        """Sends the next server what it lacks: operations of the log, or, where these do not reach, a copy."""
+        """Sends the next server what it lacks: operations of the log and parts, or, where these do not reach, a copy.
+
+        What it says of a copy that was given up is about nothing that it has or will have.
+        """
         assert self.range is not None
+        if self.outgoing and message.copy != self.outgoing.number:
+            return
         reach = self.range.index - len(self.log)
         if self.outgoing is not None:
             reach = max(reach, self.outgoing.has)
@@ -243,6 +282,8 @@ class Replica:
             for entry in self.log:
                 if entry.index > message.index:
                     self._tell(self.seat.after, peers.Forward, entry.index, frames=entry.frames)
+            if self.outgoing and message.partial:
+                self.outgoing.again(message.parts)
         elif self.seat.is_tail:
             self.log.clear()
             self.copies += 1
@@ -263,6 +304,7 @@ class Replica:
         return self.is_followed and self.outgoing is not None and self.outgoing.has >= self.committed
 
     def _copied(self, message: Any, frames: Frames) -> None:
+        was_partial = self.range is not None and self.range.partial
         if isinstance(message, peers.Begin):
             self.incoming = Incoming(message, self.staleness)
             self.range = self.incoming.range
@@ -270,12 +312,11 @@ class Replica:
             pass  # of a copy that was given up
         elif self.incoming.take(message, frames):
             self._tell(self.seat.before, peers.Got, self.incoming.number, self.incoming.parts)
-            if isinstance(message, peers.End):
+            if isinstance(message, peers.End) and was_partial:
                 self.committed = self.incoming.range.index
                 self.keeper.replace(self.number, self.incoming.range)
         else:
-            self.range = self.incoming = None
-            self._tell(self.seat.before, peers.Have, 0, True)
+            self._tell_what_is_here(self.incoming.number)
 
     def _tell(self, server: int, kind: Any, *fields: Any, frames: Frames = ()) -> None:
         assert self.view is not None

@@ -37,12 +37,14 @@ class Asked:
 
 
 def made(key: str, value: Tensor, ring: placement.Ring, table: bool) -> Made:
-    """Returns what a key will be. Raises ValueError for a type that the store does not take."""
+    """Returns what a key will be. Raises ValueError for a type, or rows, that the store does not take."""
     if str(value.dtype).removeprefix("torch.") not in wire.DTYPES:
         raise ValueError(f"{key!r} has a type of {value.dtype}; the store takes {', '.join(wire.DTYPES)}")
     if table and value.dim() != 2:
         raise ValueError(f"a table has two dimensions, got shape {tuple(value.shape)}")
     rows, width = (value.shape[0], value.shape[1]) if table else (value.numel(), 1)
+    if width * value.itemsize > wire.PAYLOAD:
+        raise ValueError(f"a row of {key!r} has {width * value.itemsize} bytes, and at most {wire.PAYLOAD} are taken")
     slices = placement.cut(rows, width * value.itemsize, ring.servers)
     parts = tuple((ring.home(key, part), piece) for part, piece in enumerate(slices))
     return Made(key, tuple(value.shape), value.dtype, parts, table)

@@ -15,6 +15,9 @@ from dlperf.kvstore import membership, peers, wire
 from dlperf.kvstore.config import Config
 from dlperf.kvstore.membership import View
 
+FORMER = 10**5
+"""So many processes that others have replaced are remembered, so that none of them is let in again."""
+
 
 class Remembered(msgspec.Struct):
     """What a scheduler puts down: its view, the latest process of each worker and server, and those before them."""
@@ -37,6 +40,7 @@ class Scheduler:
         self.state = before or nobody
         self.holds: list[tuple[int, ...]] = [()] * servers
         self.back = [0] * servers  # runs that have reported while it recovers
+        self.replaced = [float("-inf")] * servers  # when the process was heard last in whose place another has come
         self.recovering = self.state.view.epoch > 0
         self.forgot = ""
         """What is there that this scheduler has no file of, if anything: it must be given the file; it leads nobody."""
@@ -52,8 +56,9 @@ class Scheduler:
     def handle(self, message: Any, now: float) -> wire.Message | None:
         """Returns the answer to a message, if it has one."""
         if isinstance(message, peers.CaughtUp):
-            if message.epoch == self.view.epoch:
-                self._change(membership.caught_up(self.view, message.range, message.server))
+            if message.epoch == self.view.epoch and message.range < len(self.view.chains):
+                view = membership.caught_up(self.view, message.range, message.server, self.config.copies)
+                self._change(view)
             return None
         total = len(self.config.servers) if message.role == "server" else self.config.workers
         if message.rank >= total:
@@ -66,29 +71,32 @@ class Scheduler:
                 "has no file: start it with the folder that it had"
             )
             return None
+        before = self.heard.get((message.role, message.rank), now)
         self.heard[message.role, message.rank] = now
         try:
-            self._server(message) if message.role == "server" else self._worker(message)
+            self._server(message, before, now) if message.role == "server" else self._worker(message)
         except ValueError as error:
             return peers.Unwelcome(str(error))
         return peers.Heard(message.at, None if message.epoch == self.view.epoch else self.view)
 
-    def _server(self, beat: peers.Beat) -> None:
+    def _server(self, beat: peers.Beat, before: float, now: float) -> None:
+        """Takes a server's beat; ``before`` is when the one before it came."""
         server, view = beat.rank, self.view
         self.holds[server] = beat.holds
         if beat.leaving:
-            if view.runs[server]:
-                self._change(membership.server_gone(view, server, self.config.copies))
+            if view.runs[server] and not membership.is_needed(view, server):
+                self._change(membership.servers_gone(view, [server], self.config.copies))
             return
         if beat.run != self.state.server_runs[server]:  # also where the one before was taken for dead, and is not
             self._replace(self.state.server_runs[server])
             self.state.server_runs[server] = beat.run
+            self.replaced[server] = before
         if self.recovering:
             self.back[server] = beat.run
             if all(self.back):
                 self._recover()
-        elif view.runs[server] == beat.run:
-            pass
+        elif view.runs[server] == beat.run or (view.runs[server] and now - self.replaced[server] <= self.config.dead):
+            pass  # the process before may still answer reads, until its lease ends
         elif view.epoch:
             self._change(membership.server_came(view, server, beat.run, beat.holds, self.config.copies))
         else:
@@ -132,10 +140,10 @@ class Scheduler:
         late = [who for who, when in self.heard.items() if now - when > self.config.dead]
         if self.recovering and late:
             self._recover()
+        if gone := [rank for role, rank in late if role == "server" and self.view.epoch and self.view.runs[rank]]:
+            self._change(membership.servers_gone(self.view, gone, self.config.copies))
         for role, rank in late:
-            if role == "server" and self.view.epoch and self.view.runs[rank]:
-                self._change(membership.server_gone(self.view, rank, self.config.copies))
-            elif role == "worker" and rank not in self.view.lost:
+            if role == "worker" and rank not in self.view.lost:
                 self._change(membership.worker_gone(self.view, rank, drop=self.config.on_lost == "drop"))
         return self.view.epoch != epoch
 
@@ -145,7 +153,7 @@ class Scheduler:
 
     def _replace(self, run: int) -> None:
         if run:
-            self.state.former = [*self.state.former, run][-1000:]
+            self.state.former = [*self.state.former, run][-FORMER:]
 
     def _change(self, view: View) -> None:
         if view != self.state.view:

@@ -65,6 +65,7 @@ class Store(AbstractContextManager):
             raise ValueError(f"workers are 0 to {config.workers - 1}, got {worker}")
         self.config, self.worker = config, worker
         self.rounds = 0
+        self._in_doubt = False
         self._ring = placement.Ring(len(config.servers))
         self._made: dict[str, Made] = {}
 
@@ -121,8 +122,16 @@ class Store(AbstractContextManager):
         """Ends the round. Returns when no other worker is further behind than ``config.staleness`` allows.
 
         If rounds have gone on without this worker, which was silent for long, it ends the one that the others are in.
+        Called again after it raised, it ends the same round, once.
         """
+        if self._in_doubt:  # an end of this round that raised may count
+            ended = self._tick(0)
+            if ended > self.rounds:
+                self.rounds, self._in_doubt = ended, False
+                return
+        self._in_doubt = True
         self.rounds = self._tick(self.rounds + 1)
+        self._in_doubt = False
 
     def _tick(self, clock: int) -> int:
         """Ends the round in all ranges, or with 0 in none, and waits for others; returns how many the worker has ended.

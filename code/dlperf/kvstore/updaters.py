@@ -6,6 +6,7 @@ A step changes the value in place. It is given whole tensors, or only those rows
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated
 
 import msgspec
@@ -82,7 +83,16 @@ Any_ = Sum | SGD | Momentum | Adam
 """All of them, as a message's field."""
 
 
+@cache
 def check(updater: Updater, dtype: torch.dtype) -> None:
-    """Raises ValueError where a type of numbers cannot be stepped."""
+    """Raises ValueError where a type of numbers cannot be stepped, or not with such a rate: it takes a step and sees.
+
+    So a step that `Updater.step` takes later raises nothing.
+    """
     if not isinstance(updater, Sum) and not dtype.is_floating_point:
         raise ValueError(f"{type(updater).__name__} makes steps of fractions, so it needs floating point, got {dtype}")
+    one = torch.ones(1, dtype=dtype)
+    try:
+        updater.step(one.clone(), one, {name: one.clone() for name in updater.slots}, 1)
+    except RuntimeError as error:
+        raise ValueError(f"{updater} cannot take a step with {dtype}: {error}") from None

@@ -51,12 +51,15 @@ class Waiting:
         return range_.staleness is not None and range_.clocks[op.worker] - range_.staleness > self.slowest
 
     def _done(self, address: Any, op: wire.Request) -> None:
+        assert self.replica.range is not None
+        if why := self.replica.range.why_refused(op):
+            self.replica.send(address, wire.Refusal(op.range, op.incarnation, op.number, False, *why), ())  # type: ignore[arg-type]
+            return
         if isinstance(op, wire.Tick):
             if self._ahead(op):
                 self._wait(address, op)
                 return
             self._ticks.pop(op.worker, None)
-        assert self.replica.range is not None
         clock = self.replica.range.clocks[op.worker]
         self.replica.send(address, wire.Done(op.range, op.incarnation, op.number, clock), ())
 

@@ -27,6 +27,10 @@ HEADER = 2**16
 PAYLOAD = 2**24
 """The most bytes of a frame after it; a part is smaller, but for tables with very long rows."""
 
+REMEMBERED = 1000
+"""Of so many of a worker's latest operations on a range it is remembered which were refused, so it has no older ones
+under way."""
+
 REASONS = ("malformed", "unknown key", "other shape", "epoch", "gap", "superseded", "early", "lost", "not ready")
 Reason = Literal["malformed", "unknown key", "other shape", "epoch", "gap", "superseded", "early", "lost", "not ready"]
 
@@ -87,6 +91,13 @@ class Tick(Request, frozen=True):
     clock: Count
 
 
+class Nothing(Request, frozen=True):
+    """An operation that was refused: its number is taken, by this, and whoever asks again is told the same."""
+
+    reason: Reason
+    detail: Text
+
+
 class Pull(Request, frozen=True):
     """Give the bytes of a part, or of rows whose numbers are in a second frame."""
 
@@ -138,7 +149,7 @@ class Refusal(Message, frozen=True):
     expected: Count = 0
 
 
-Operation = Create | Push | Tick | Members
+Operation = Create | Push | Tick | Nothing | Members
 """What changes a range, and is copied to all that hold it."""
 
 FromWorker = Create | Push | Tick | Pull
