@@ -72,6 +72,8 @@ def test_shares_are_those_of_unit_cells(drawn, on_gpu) -> None:
         ("ampere_sgemm_128x64_nn", "products"),
         ("void pytorch_flash::flash_fwd_kernel<...>", "products"),
         ("sm80_xmma_fprop_implicit_gemm_indexed", "products"),
+        ("void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*, int)", "products"),
+        ("void flip_filter<float, float>(float*, float const*, int, int, int, int)", "products"),
         ("void at::native::vectorized_elementwise_kernel<4, ...>", "other kernels"),
         ("triton_poi_fused_convolution_relu_0", "other kernels"),
         ("triton_tem_fused_mm_3", "products"),

@@ -106,11 +106,6 @@ OUTCOMES = (
         holds=lambda r: all(r[f"measuring.{name}-mfu"].median <= 1.02 for name in ("resnet", "gpt")),
     ),
     Outcome(
-        id="measuring.on-gpu",  # of the edition's own record, which is why it needs nothing
-        keys=("measuring.resnet-step",),
-        holds=lambda r: (r["measuring.resnet-step"].environment or {}).get("accelerator") == "cuda",
-    ),
-    Outcome(
         id="measuring.one-ratio",
         keys=("measuring.one-thread", "measuring.all-threads"),
         holds=lambda r: all(len(r[f"measuring.{side}"].modes()) == 1 for side in ("one-thread", "all-threads")),

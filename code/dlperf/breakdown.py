@@ -35,7 +35,7 @@ to do. ``host``: nothing of all this, so Python and PyTorch decide what comes ne
 
 _PRODUCTS = {packet.__name__ for packet in FORMULAS}
 _PRODUCT_KERNELS = re.compile(
-    r"^(?!triton_)\S*.*(gemm|gemv|conv|winograd|cutlass|xmma|flash|fmha|attention|wgrad|dgrad|nvjet|cijk_|matmul|splitk)"
+    r"^(?!triton_)\S*.*(gemm|gemv|conv|winograd|cutlass|xmma|flash|fmha|attention|wgrad|dgrad|nvjet|cijk_|matmul|splitk|fft2d_|flip_filter)"
     r"|^triton_tem_",  # of what Inductor writes, the templates multiply
     re.I,
 )
@@ -119,7 +119,8 @@ def timeline(axes: Any, step: Sequence[Interval]) -> None:
         color = KINDS[kind(each.name)] if row == 0 else INK if row == 1 else COLORS[2]
         left, width = 1e3 * each.start, 1e3 * (each.end - each.start)
         axes.barh(row, width, left=left, color=color, height=0.7, alpha=0.35 if row == 1 else 1)
-        if row == 2 and width > 100 * extent([(p.start, p.end) for p in step]):  # a tenth: there is room for its name
+        whole = 1e3 * extent([(p.start, p.end) for p in step])
+        if row == 2 and width > whole * len(each.name) / 50:  # there is room for its name
             axes.text(left + width / 2, 2, each.name, ha="center", va="center", color="white", fontsize=9)
     axes.set(xlabel="time (ms)", yticks=(0, 1, 2), yticklabels=("kernel", "operator", "phase"))
     axes.grid(visible=False, axis="y")
