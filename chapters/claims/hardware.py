@@ -31,7 +31,7 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.padding-gain",),
         holds=lambda r: r["hardware.padding-gain"].median >= 1.3,
         rival=Rival("every address may lie in every place", lambda r: {"hardware.padding-gain": 1}),
-        fails_on={"cpu-2-cores-zen3": "hardware-caches"},
+        fails_on={"cpu-2-cores-zen3": "hardware-caches", "h100": "hardware-caches"},
     ),
     Claim(
         id="hardware.false-sharing",

@@ -78,6 +78,7 @@ CLAIMS = (
             "each worker brings a whole core, however many there are",
             lambda r: {"measuring.amdahl-error": r["measuring.amdahl-naive-error"]},
         ),
+        fails_on={"h100": "measuring-amdahl"},
     ),
     Claim(
         id="measuring.little",
