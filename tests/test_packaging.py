@@ -44,7 +44,11 @@ def brought(*extras: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("package", "extras"),
-    [("hardware", ["hardware"]), *((each, ["hardware", "book"]) for each in MODULES if "." not in each)],
+    [
+        ("hardware", ["hardware"]),
+        ("kvstore", ["hardware", "kvstore"]),
+        *((each, ["hardware", "kvstore", "book"]) for each in MODULES if "." not in each),
+    ],
 )
 def test_the_extras_bring_what_modules_import(package: str, extras: list[str]) -> None:
     """IPython aside, which is there wherever there is a notebook to hand a record to."""
@@ -53,8 +57,9 @@ def test_the_extras_bring_what_modules_import(package: str, extras: list[str]) -
     assert {known[each][0].lower() for each in packages} - {"ipython"} <= brought(*extras)
 
 
-def test_the_extra_for_the_book_brings_that_for_the_hardware() -> None:
-    assert "dlperf[hardware]" in EXTRAS["book"]
+@pytest.mark.parametrize("extra", ["hardware", "kvstore"])
+def test_the_extra_for_the_book_brings_those_of_chapters(extra: str) -> None:
+    assert f"dlperf[{extra}]" in EXTRAS["book"]
 
 
 def test_the_command_in_a_message_names_an_extra_of_this_project() -> None:

@@ -1,0 +1,56 @@
+"""What a server tells Prometheus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import torch
+from prometheus_client.parser import text_string_to_metric_families
+
+from dlperf.kvstore import Refused, connect, local
+
+
+def told(port: int) -> dict[tuple[str, str], float]:
+    """Returns the samples that a server tells, by name and by the values of its labels."""
+    with urlopen(f"http://{local.loopback()}:{port}/metrics") as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+        return {(s.name, " ".join(s.labels.values())): s.value for family in families for s in family.samples}
+
+
+def test_bytes_times_queues_and_refusals_are_counted() -> None:
+    config = local.config(1, 1, lease=500.0, dead=600.0)  # nobody is taken for lost, so nothing is sent again
+    with local.Cluster(config, metrics=True) as cluster, connect(config, 0) as store:
+        value = torch.zeros(1_000_000)
+        store.create("k", value)
+        with pytest.raises(Refused):
+            store.create("k", torch.zeros(3))
+        before = told(cluster.metrics[0])
+        store.push("k", value)
+        pushed = told(cluster.metrics[0])
+        store.pull("k")
+        pulled = told(cluster.metrics[0])
+    received, sent = ("kvstore_bytes_total", "received worker"), ("kvstore_bytes_total", "sent worker")
+    assert 4_000_000 < pushed[received] - before[received] < 4_010_000
+    assert 4_000_000 < pulled[sent] - pushed[sent] < 4_010_000
+    parts = pushed["kvstore_operations", "0"] - before["kvstore_operations", "0"]
+    assert parts == 4
+    assert pushed["kvstore_request_seconds_count", "0"] - before["kvstore_request_seconds_count", "0"] == parts
+    assert before["kvstore_refused_total", "other shape"] == 1
+    assert before["kvstore_epoch", ""] >= 1
+    assert before["kvstore_waiting", "0"] == before["kvstore_unacknowledged", "0"] == 0
+
+
+def test_the_timeline_is_written_when_the_server_stops(tmp_path: Path) -> None:
+    config = local.config(1, 1)
+    with local.Cluster(config, more=("--timeline", str(tmp_path / "trace.json"))) as cluster:
+        with connect(config, 0) as store:
+            store.create("k", torch.zeros(1000))
+            store.push("k", torch.zeros(1000))
+        assert cluster.stop(0) == 0
+    rows = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len({row["name"] for row in rows}) == 3  # who connects asks how many rounds it has ended; again, if it waits
+    assert all(row["dur"] > 0 and row["tid"] == 0 and row["name"].endswith(" bytes") for row in rows)
+    assert rows[0]["ts"] + rows[0]["dur"] <= rows[1]["ts"]
