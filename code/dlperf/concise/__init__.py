@@ -5,6 +5,7 @@
 ``rungs``       the commands that a reader types, run in a folder or on hosts
 ``observe``     when a script's processes do what, without a word about it in the script
 ``memory``      what a step keeps, by kind
+``young``       how often to save, where machines fail
 ``forecast``    a step, its bytes and its memory, predicted
 ``buckets``     DDP's buckets of several sizes beside ours, in processes that stay
 ``drawings``    the figures and tables

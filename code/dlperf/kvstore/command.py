@@ -16,14 +16,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns 0, or 1 with what was wrong on stderr."""
     parser = argparse.ArgumentParser(prog="python -m dlperf.kvstore", description="A key-value store of tensors.")
     commands = parser.add_subparsers(dest="command", required=True)
-    serve = commands.add_parser("serve", help="be one of the cluster's servers, until SIGTERM")
-    serve.add_argument("--server", type=int, help="which; without, the RANK that torchrun sets")
-    serve.add_argument(
+    serving = commands.add_parser("serve", help="be one of the cluster's servers, until SIGTERM")
+    serving.add_argument("--server", type=int, help="which; without, the RANK that torchrun sets")
+    serving.add_argument(
         "--metrics", type=int, metavar="PORT", help="serve counts to Prometheus on this port of loopback"
     )
-    serve.add_argument("--timeline", metavar="FILE", help="write the last requests there at the end, for Perfetto")
-    schedule = commands.add_parser("schedule", help="be the cluster's scheduler, until SIGTERM")
-    for each in (serve, schedule):
+    serving.add_argument("--timeline", metavar="FILE", help="write the last requests there at the end, for Perfetto")
+    scheduling = commands.add_parser("schedule", help="be the cluster's scheduler, until SIGTERM")
+    for each in (serving, scheduling):
         each.add_argument("--config", help="a TOML file; without, torchrun's environment is read")
         each.add_argument(
             "--port", type=int, default=5570, help="the scheduler's, where there is no file; servers follow"
@@ -42,14 +42,17 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command == "schedule":
             scheduler.run(config)
             return 0
-        _serve(config, given.server, given.metrics, given.timeline)
+        serve(config, given.server, given.metrics, given.timeline)
         return 0
     except (ValueError, OSError, StoreError, KeyError) as error:
         print(f"dlperf.kvstore: {error}", file=sys.stderr)
         return 1
 
 
-def _serve(config: configuration.Config, which: int | None, port: int | None, timeline: str | None) -> None:
+def serve(
+    config: configuration.Config, which: int | None = None, port: int | None = None, timeline: str | None = None
+) -> None:
+    """Is a server of a cluster until SIGTERM; the arguments are those of the command."""
     from dlperf.compilers.allocation import kept_memory  # here: PyTorch takes a second, for which others need not wait
     from dlperf.kvstore.server import Server
 

@@ -1,0 +1,71 @@
+"""The three places to add up, clocked: hosts of a network for devices, and one more for the CPU.
+
+The chapter *Parameter servers* tells the story.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import torch
+import torch.distributed as dist
+
+from dlperf import network
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
+from dlperf.multigpu.group import first
+from dlperf.multigpu.reduce import AllReduce, sharded, through_one
+from dlperf.servers.aggregation import SHAPES, Shape, on_cpu, predictions
+from dlperf.servers.collective_trials import slowest
+
+WAYS: dict[Shape, AllReduce] = {"one device": through_one, "CPU": on_cpu, "sharded": sharded}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What ``size`` bytes took to be added up over so many ``devices``, by shape, and what formulas said."""
+
+    devices: int
+    size: int
+    measured: dict[Shape, Measurement]
+    predicted: dict[Shape, float]
+
+
+def clocked(rank: int, size: int, length: int, repeats: int) -> dict[tuple[str, int], list[float]]:
+    """Returns the seconds of every shape on this host, by shape and bytes; shapes take turns.
+
+    The last of ``size`` hosts is the CPU. Raises ArithmeticError where a sum is wrong.
+    """
+    network.process_group(rank, size)
+    devices = size - 1
+    group, is_device = first(devices), rank < devices
+    found: dict[tuple[str, int], list[float]] = {}
+    for turn in range(repeats + 1):
+        for shape in SHAPES:
+            takes_part = is_device or shape == "CPU"
+            tensor = torch.full((length // 4,), float(rank + 1))
+            dist.barrier()
+            start = perf_counter()
+            if takes_part:
+                WAYS[shape](tensor, None if shape == "CPU" else group)
+            taken = perf_counter() - start
+            if takes_part and not (tensor == devices * (devices + 1) / 2).all():
+                raise ArithmeticError(f"{shape}: ranks 1 to {devices} add up to {tensor.unique().tolist()}")
+            if turn and is_device:  # the first warms up
+                found.setdefault((shape, length), []).append(taken)
+    return found
+
+
+def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGABIT, repeats: int = 7) -> Trial:
+    """Returns what each shape took, until the last device had the sum, and what the links ask for.
+
+    Links are full-duplex, of ``rate`` B/s. Raises `dlperf.network.Unavailable` where there can be no network.
+    """
+    with network.Network(devices + 1, rate) as net:
+        found = net.run(clocked, devices + 1, size, repeats, timeout=300)
+    taken = {shape: m for (shape, _), m in slowest(found).items()}
+    here = environment("cpu")
+    by_shape = {shape: Measurement(taken[shape].samples, "s", f"{shape}, {size} bytes", 1, here, taken[shape].turns)
+                for shape in SHAPES}  # fmt: skip
+    return Trial(devices, size, by_shape, dict(predictions(devices, size, rate * network.PAYLOAD)))

@@ -1,0 +1,119 @@
+"""What an all-reduce costs where all hosts are alike, for any number of them: the ways side by side.
+
+What equal hosts do in a phase has a closed form, which takes no longer for 4,096 hosts than for four; the tree and a
+smaller number of servers are run as recurrences. The chapter *Parameter servers* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import isqrt
+
+import numpy as np
+
+from dlperf.servers import recurrences
+from dlperf.servers.events import Cluster
+from dlperf.servers.phases import Direct, Phase, Plan, Ring, one_level, two_level
+
+
+def through_servers(cluster: Cluster, world_size: int, size: float, servers: int) -> float:
+    """Returns the seconds of an all-reduce through so many servers on hosts of their own."""
+    return float(recurrences.through_servers(cluster, np.zeros(world_size), servers, size).max())
+
+
+def single_server(cluster: Cluster, world_size: int, size: float) -> float:
+    """Returns the seconds of an all-reduce through one server."""
+    return through_servers(cluster, world_size, size, 1)
+
+
+def separate_servers(cluster: Cluster, world_size: int, size: float) -> float:
+    """Returns the seconds of an all-reduce through as many servers as workers, on hosts of their own."""
+    share = size / world_size
+    return sum(burst(cluster, world_size, share, adds) for adds in (True, False))
+
+
+def tree(cluster: Cluster, world_size: int, size: float) -> float:
+    """Returns the seconds of an all-reduce up a binomial tree, and down again."""
+    return float(recurrences.tree(cluster, np.zeros(world_size), size).max())
+
+
+def burst(cluster: Cluster, messages: int, share: float, adds: bool) -> float:
+    """Returns the seconds until a host has seen to so many messages, sent to it one right after the other.
+
+    Its link or its processor is the slower one, and is always busy; the other takes the first or last message only.
+    """
+    link, seen = _costs(cluster, share, adds)
+    return _alpha(cluster) + link + seen + (messages - 1) * max(link, seen)
+
+
+def phase(cluster: Cluster, kind: type[Phase], plan: Plan) -> float:
+    """Returns the seconds of a phase that all hosts enter at once."""
+    others = len(plan.groups[0]) - 1
+    if others == 0:
+        return 0.0
+    if kind is Ring:
+        return others * burst(cluster, 1, plan.share, plan.adds)
+    return burst(cluster, others, plan.share, plan.adds)
+
+
+def phases(cluster: Cluster, kind: type[Phase], plans: Sequence[Plan]) -> float:
+    """Returns the seconds of an all-reduce in phases."""
+    return sum(phase(cluster, kind, plan) for plan in plans)
+
+
+Way = Callable[[Cluster, int, float], float]
+"""Returns the seconds of an all-reduce of so many bytes over so many workers, equal hosts of a cluster."""
+
+WAYS: dict[str, Way] = {
+    "single server": single_server,
+    "separate servers": separate_servers,
+    "colocated servers": lambda cluster, n, size: phases(cluster, Direct, one_level(n, size)),
+    "ring": lambda cluster, n, size: phases(cluster, Ring, one_level(n, size)),
+    "tree": tree,
+    "two-level servers": lambda cluster, n, size: phases(cluster, Direct, two_level(n, size, near_root(n))),
+    "two-level rings": lambda cluster, n, size: phases(cluster, Ring, two_level(n, size, near_root(n))),
+}
+"""The ways to add up, by name; on two levels, groups are about as many as their members."""
+
+
+def near_root(number: int) -> int:
+    """Returns the largest divisor of a number that is at most its root."""
+    return max(d for d in range(1, isqrt(number) + 1) if number % d == 0)
+
+
+def predict(
+    way: str,
+    world_size: int,
+    size: float,
+    rate: float,
+    alpha: float,
+    per_message: float = 0.0,
+    per_byte: float = 0.0,
+) -> float:
+    """Returns the seconds of an all-reduce of ``size`` bytes over so many workers, which begin at once.
+
+    Links have ``rate`` B/s, messages are ``alpha`` seconds on their way, and take the receiver's processor
+    ``per_message`` seconds, and ``per_byte`` for each byte that it adds up. Raises ValueError for a way that is none
+    of `WAYS`, fewer than one worker, and a cluster that there cannot be.
+    """
+    if way not in WAYS:
+        raise ValueError(f"a way is one of {', '.join(WAYS)}, got {way}")
+    if world_size < 1 or size < 0:
+        raise ValueError(f"there are at least 1 worker and 0 bytes, got {world_size} and {size}")
+    return WAYS[way](Cluster(rate, alpha, per_message, per_byte), world_size, size)
+
+
+def sweep(cluster: Cluster, world_sizes: Iterable[int], size: float) -> dict[str, list[float]]:
+    """Returns the seconds of an all-reduce by every way, for each number of workers."""
+    numbers = list(world_sizes)
+    return {way: [seconds(cluster, n, size) for n in numbers] for way, seconds in WAYS.items()}
+
+
+def _alpha(cluster: Cluster) -> float:
+    return cluster.alphas(1)[0]
+
+
+def _costs(cluster: Cluster, share: float, adds: bool) -> tuple[float, float]:
+    """Returns the seconds that a message takes a link, and its receiver's processor."""
+    added = cluster.per_byte * share if adds else 0.0
+    return share / cluster.rates(1)[0], cluster.per_message + added

@@ -1,0 +1,134 @@
+"""Faults live: servers, a worker and a link fail in the middle of a training, and all that was acknowledged is there.
+
+What each fault costs is a time without acknowledged pushes, which follows from the cluster's configuration: `silence`.
+The chapter *Parameter servers* tells the story.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from dlperf.kvstore import Config, client, local, security
+from dlperf.network import Network
+from dlperf.servers import goodput, hosts, live_worker
+from dlperf.servers.live_training import SERVERS, WAIT, WORKERS, Processes, Training, has_copies, wait
+from dlperf.servers.timeline import Timeline
+from dlperf.servers.witness import Witness, epoch, refused
+
+OPTIONS: dict[str, Any] = {"copies": 2, "on_lost": "drop", "dead": 1.5, "lease": 0.75}
+"""Each range is on two servers, and rounds go on without a worker that is lost. A page cannot wait for long."""
+
+CALM = 0.5
+"""So many seconds does training go on undisturbed, before harm is done and after it is over."""
+CUT = 5.0
+"""So many seconds is a link cut, unless told."""
+
+
+def silence(config: Config) -> tuple[float, float]:
+    """Returns the least and the most seconds without an acknowledged push when a server or worker fails.
+
+    The scheduler gives up who has been silent for ``dead`` s, of which up to ``beat`` may have passed before the
+    fault. It tells all at once. A request that a server was not ready for is sent again after ``AGAIN`` s at most.
+    """
+    return config.dead - config.beat, config.dead + client.AGAIN
+
+
+def on_this_machine(options: Mapping[str, Any] = OPTIONS) -> Timeline:
+    """Returns what workers lived through: a server is killed, another is paused, a worker is killed; all come back."""
+    config = local.config(SERVERS, WORKERS, **options)
+    with local.Cluster(config, metrics=True) as cluster, Processes(cluster) as training:
+        time.sleep(CALM)
+        kill_server(training, 1)
+        pause_server(training, 2)
+        kill_worker(training, 1)
+        training.join()
+        return training.timeline(live_worker.last_sums(cluster.file.read_bytes()))
+
+
+def kill_server(training: Processes, server: int) -> None:
+    """Kills a server, and starts it again when the others have gone on without it."""
+    who = f"server {server}"
+    moment = training.harm("kill", who, training.cluster.kill, server)
+    wait(lambda: training.is_acknowledged(0, moment + training.cluster.config.dead / 2))
+    training.harm("start", who, training.cluster.start, server)
+    wait(lambda: epoch(training.cluster.metrics[server]) > 0)  # it belongs to the cluster again
+    wait(lambda: training.view().epoch >= epoch(training.cluster.metrics[server]) and has_copies(training))
+    time.sleep(CALM)
+
+
+def pause_server(training: Processes, server: int) -> None:
+    """Stops a server for longer than it takes to be given up: it comes back, and still believes that it serves.
+
+    A witness asks it for a layer beforehand, while it is stopped, and when it has come back, in the same old epoch.
+    """
+    cluster, who = training.cluster, f"server {server}"
+    with Witness(cluster.config, server, training.view()) as witness:
+        training.answers.append(witness.ask())
+        training.refused.append(refused(cluster.metrics[server]))
+        moment = training.harm("pause", who, cluster.pause, server)
+        witness.send()
+        wait(lambda: training.is_acknowledged(0, moment + cluster.config.dead / 2))
+        time.sleep(CALM)
+        training.harm("resume", who, cluster.resume, server)
+        training.answers.append(witness.hear())
+        wait(lambda: epoch(cluster.metrics[server]) > witness.epoch)  # it belongs to the cluster again
+        training.answers.append(witness.ask())
+        training.refused.append(refused(cluster.metrics[server]))
+    time.sleep(CALM)
+
+
+def kill_worker(training: Processes, worker: int) -> None:
+    """Kills a worker, for which rounds wait until it is dropped, and starts it again."""
+    who, other = f"worker {worker}", 1 - worker
+    moment = training.harm("kill", who, training.kill, worker)
+    wait(lambda: training.is_acknowledged(other, moment + training.cluster.config.dead / 2))
+    back = training.harm("start", who, training.start, worker)
+    wait(lambda: training.acknowledged(worker, back) > 3)
+    time.sleep(CALM)
+
+
+def in_a_network(
+    harm: Callable[[Training, Network], None] | None = None, options: Mapping[str, Any] = OPTIONS
+) -> Timeline:
+    """Returns what workers lived through on the hosts of a network; the ``harm`` is `cut_server`, unless told.
+
+    Raises `dlperf.network.Unavailable` where there can be no network.
+    """
+    with Training() as training, Network(SERVERS + WORKERS) as network, ThreadPoolExecutor(1) as thread:
+        keys = security.make_keys(training.folder / "keys")
+        told = msgspec.json.encode(goodput.config(SERVERS, WORKERS, str(keys), **options))
+        network.run(hosts.start, told, timeout=WAIT)
+        train = pickle.dumps(partial(live_worker.train, told, folder=str(training.folder)))
+        running = thread.submit(network.run, hosts.as_workers, SERVERS, train, timeout=2 * WAIT)
+        training.failed = running.done
+        try:
+            wait(lambda: training.failed() or all(map(training.is_acknowledged, range(WORKERS))))
+            if not training.failed():
+                time.sleep(CALM)
+                (harm or cut_server)(training, network)
+                time.sleep(CALM)
+        except Exception:
+            if training.failed():  # what went wrong first
+                running.result()
+            raise
+        finally:
+            training.stop()
+        running.result()
+        sums = pickle.dumps(partial(live_worker.last_sums, told))
+        return training.timeline(network.run(hosts.as_workers, SERVERS, sums, timeout=WAIT)[SERVERS])
+
+
+def cut_server(training: Training, network: Network, seconds: float = CUT) -> None:
+    """Cuts the link of a server's host for a while, and mends it."""
+    training.harm("cut", "server 1", network.cut, 1)
+    time.sleep(seconds)
+    epoch = training.view().epoch  # others have long been filled up in its place, so it will be in no chain
+    training.harm("mend", "server 1", network.mend, 1)
+    wait(lambda: training.failed() or training.view().epoch > epoch)  # it belongs to the cluster again
