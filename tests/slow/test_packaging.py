@@ -59,8 +59,8 @@ for package in {packages}:
 
 
 def test_dlperf_needs_only_torch_numpy_and_matplotlib() -> None:
-    """Everything but `dlperf.hardware` is imported in an interpreter that has nothing else."""
-    plain = [module for module in MODULES if module.partition(".")[0] != "hardware"]
+    """Everything but `dlperf.hardware`, and threads that Numba compiles, is imported where there is nothing else."""
+    plain = [module for module in MODULES if module.partition(".")[0] != "hardware" and module != "servers.hogwild"]
     code = f"""
 import importlib
 for name in {plain!r}:
