@@ -209,6 +209,23 @@ with Tracer(model, sgd, torch.device("cuda")) as tracer:
     train_batch(model, sgd, x, y, 2, busy)
 assert tracer.trace().waiting > 0.015
 """,
+    "servers/step.py": JOIN
+    + """
+import contextlib, msgspec
+from dlperf.kvstore import Config
+from dlperf.servers import step
+class Share:
+    model = torch.nn.Linear(1, 1).cuda()
+class Task:
+    share = staticmethod(lambda *_: Share)
+step.connect = lambda *_: contextlib.nullcontext()
+step.create = lambda *_: []
+step.train_step = lambda *_: busy()
+step.reduced_step = lambda *_: (Share.model.weight.data.add_(1), busy())
+config = Config(scheduler="127.0.0.1:5570", servers=("127.0.0.1:5571",), workers=1)
+found = step.both(0, 1, msgspec.json.encode(config), Task, 1)
+assert min(found["servers"] + found["all-reduce"]) > 0.015
+""",
     "hardware/accelerator.py": """
 from dlperf.hardware import accelerator
 accelerator.launch(torch.device("cuda"), 5)
