@@ -10,7 +10,7 @@ import pytest
 
 from dlperf.kvstore.placement import Ring
 from dlperf.servers import live_worker
-from dlperf.servers.timeline import Event, Push, Timeline, read, shifted
+from dlperf.servers.timeline import Answer, Event, Push, Timeline, read, shifted
 
 KILL, START, PAUSE = Event(1.5, "kill", "server 1"), Event(4.2, "start", "server 1"), Event(6.5, "pause", "server 0")
 MOMENTS = [0.0, 0.5, 1.0, 4.0, 4.5, 5.0, 6.0, 7.0]
@@ -77,3 +77,28 @@ def test_what_is_half_written_is_not_read(tmp_path):
     assert live_worker.lines(file) == []
     file.write_bytes(b'["begin", 0, 1.0, 5]\n["ackn')
     assert live_worker.lines(file) == [["begin", 0, 1.0, 5]]
+
+
+def test_outages_and_losses_are_read_off():
+    assert LINE.outages == [LINE.outage(KILL), LINE.outage(PAUSE)]
+    assert LINE.lost == 0
+    assert replace(LINE, sums=(6, 8)).lost == 2
+
+
+@pytest.mark.parametrize(
+    ("reasons", "fenced"),
+    [
+        (("value", "lease", "epoch"), True),
+        (("value", "value", "epoch"), False),
+        (("value", "lease", "value"), False),
+        (("lease", "lease", "epoch"), False),
+    ],
+)
+def test_a_server_is_fenced_if_it_refuses_whatever_comes_after_its_pause(reasons, fenced):
+    answers = tuple(Answer(k, 2, 1, reason) for k, reason in enumerate(reasons))
+    assert replace(LINE, answers=answers).is_fenced == fenced
+
+
+def test_who_was_not_asked_is_not_judged():
+    with pytest.raises(ValueError, match="got 0 answers"):
+        _ = LINE.is_fenced

@@ -66,7 +66,7 @@ def test_no_constant_is_negative_though_points_ask_for_it():
 
 def test_shapes_and_stores_become_points():
     line = Cluster(rate=100.0, alpha=1.0)
-    trial = Trial(4, 200, {"one device": seconds(1.0), "CPU": seconds(1.0), "sharded": seconds(1.0)}, {})
+    trial = Trial(4, 200, {"one device": seconds(1.0), "CPU": seconds(1.0), "sharded": seconds(1.0)}, {}, {})
     told = {point.name: point.predict(line) for point in validation.of_shapes(trial)}
     assert told == {
         "one device, 4 devices, 200 bytes": pytest.approx(2 * (1 + 3 * 2)),
@@ -87,6 +87,13 @@ def test_halving_and_doubling_is_its_formula(hosts):
     for way in ("ring", "halving-doubling"):
         told = validation.COLLECTIVES[way](Cluster(rate=100.0, alpha=1.0), hosts, 240)
         assert told == pytest.approx(collective_costs.seconds(way, hosts, 240, Line(1.0, 0.01)))
+
+
+def test_bytes_alone_know_nothing_of_latencies():
+    slow = Cluster(rate=100.0, alpha=1.0)
+    points = validation.of_collectives(2, {("step", 100): seconds(validation.COLLECTIVES["step"](slow, 2, 100))})
+    assert validation.by_bytes(points, 100.0) == pytest.approx(0.5)
+    assert validation.check(made_up(2, "step"), points).worst == pytest.approx(1.0, abs=0.01)
 
 
 def test_the_library_is_no_point():

@@ -27,6 +27,7 @@ MOST: dict[str, float] = {
     "warm_up": 3,
     "min_run_time": 1e-3,
     "seconds": 5e-3,
+    "duration": 0.5,
     "max_seconds": 0.2,
 }
 """The most that a parameter of this name may ask for: how often, or for how many seconds."""

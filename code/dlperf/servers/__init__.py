@@ -8,6 +8,11 @@ Adding up, message by message:
 ``collective_trials``   the same, clocked and counted
 ``drawings``            who adds up what, and the steps of a ring
 
+What links carry:
+``loads``               by formula, of each machine and phase
+``links``               counted at each host
+``drawings_links``      the chapter's picture of both
+
 Where to add up:
 ``aggregation``         on one device, on the CPU, sharded over all, by formula
 ``aggregation_trials``  the same on limited links
@@ -16,6 +21,7 @@ Through the store:
 ``step``                a training step by servers, and by an all-reduce
 ``hosts``               a cluster on the hosts of a network
 ``goodput``             rounds of workers and servers over links of 1 Gbit/s
+``locking``             trainers under a server's lock, for a step or for an update
 ``take_home``           a worker's whole script
 ``overlapped``          gradients on their way while others are still computed
 ``others``              the same sum through gloo and RPC
@@ -28,6 +34,7 @@ Must everybody wait?
 ``tasks``               a sparse model and a dense one, for workers to train
 ``staleness``           how far behind a read is
 ``consistency``         workers in rounds, within a bound, or without, one of them slow
+``drawings_waiting``    how often they push, and how they learn
 ``hogwild``             threads that share weights without a lock
 
 When a machine dies:
@@ -45,6 +52,7 @@ At scale, simulated:
 ``phases``              in phases, of a ring or of direct messages
 ``recurrences``         the same for many hosts that differ
 ``at_scale``            the same for any number of hosts that are alike
+``drawings_scale``      how long ways take, by size and by the number of workers
 ``stragglers``          waiting for all, for the first, for nobody too far behind
 ``failures``            what a failing machine costs a job
 """

@@ -5,7 +5,9 @@ The chapter *Parameter servers* tells the story.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import torch
@@ -16,10 +18,19 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.multigpu.group import first
 from dlperf.multigpu.reduce import AllReduce, sharded, through_one
+from dlperf.servers import links, loads
 from dlperf.servers.aggregation import SHAPES, Shape, on_cpu, predictions
 from dlperf.servers.collective_trials import slowest
+from dlperf.servers.loads import Links, Phase
 
 WAYS: dict[Shape, AllReduce] = {"one device": through_one, "CPU": on_cpu, "sharded": sharded}
+
+LOADS: dict[Shape, Callable[[int], list[Phase]]] = {
+    "one device": loads.through_one,
+    "CPU": loads.on_cpu,
+    "sharded": loads.spread,
+}
+"""What the links carry, by formula."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,23 @@ class Trial:
     size: int
     measured: dict[Shape, Measurement]
     predicted: dict[Shape, float]
+    counts: dict[Shape, Phase]
+    """What each host's link carried, in tensors; the CPU is the last."""
+
+    @property
+    def off(self) -> float:
+        """By which part the prediction is off that is off most."""
+        return max(abs((taken / self.predicted[shape]).median - 1) for shape, taken in self.measured.items())
+
+    @property
+    def links(self) -> dict[str, Links]:
+        """The pictures of the shapes."""
+        names = tuple(map(str, range(self.devices)))
+        machines = {"one device": names, "CPU": (*names, "CPU"), "sharded": names}
+        return {
+            shape: Links(machines[shape], tuple(phases(self.devices)), self.counts[shape][: len(machines[shape])])
+            for shape, phases in LOADS.items()
+        }
 
 
 def clocked(rank: int, size: int, length: int, repeats: int) -> dict[tuple[str, int], list[float]]:
@@ -57,6 +85,12 @@ def clocked(rank: int, size: int, length: int, repeats: int) -> dict[tuple[str, 
     return found
 
 
+def once(rank: int, size: int, length: int, shape: Shape) -> None:
+    """Adds up by one shape, in the process group that `clocked` has made."""
+    if rank < size - 1 or shape == "CPU":
+        WAYS[shape](torch.zeros(length // 4), None if shape == "CPU" else first(size - 1))
+
+
 def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGABIT, repeats: int = 7) -> Trial:
     """Returns what each shape took, until the last device had the sum, and what the links ask for.
 
@@ -64,8 +98,12 @@ def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGA
     """
     with network.Network(devices + 1, rate) as net:
         found = net.run(clocked, devices + 1, size, repeats, timeout=300)
+        counts = {
+            shape: links.counted(net, partial(net.run, once, devices + 1, size, shape, timeout=300), size)[1]
+            for shape in SHAPES
+        }
     taken = {shape: m for (shape, _), m in slowest(found).items()}
     here = environment("cpu")
     by_shape = {shape: Measurement(taken[shape].samples, "s", f"{shape}, {size} bytes", 1, here, taken[shape].turns)
                 for shape in SHAPES}  # fmt: skip
-    return Trial(devices, size, by_shape, dict(predictions(devices, size, rate * network.PAYLOAD)))
+    return Trial(devices, size, by_shape, dict(predictions(devices, size, rate * network.PAYLOAD)), counts)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from dlperf.servers import recurrences
+from dlperf.servers import loads, recurrences
 from dlperf.servers.events import Cluster
 from dlperf.servers.phases import Direct, Phase, Plan, Ring, one_level, two_level
 
@@ -74,6 +75,47 @@ WAYS: dict[str, Way] = {
     "two-level rings": lambda cluster, n, size: phases(cluster, Ring, two_level(n, size, near_root(n))),
 }
 """The ways to add up, by name; on two levels, groups are about as many as their members."""
+
+
+class Messages(NamedTuple):
+    """What one all-reduce asks of machines: how many messages the busiest one is ``sent``, how many are ``in_a_row``.
+
+    Those in a row each wait for the one before.
+    """
+
+    sent: int
+    in_a_row: int
+
+
+def messages(way: str, world_size: int) -> Messages:
+    """Returns the messages of a way; raises ValueError for one that is none of `WAYS`."""
+    others, levels = world_size - 1, (world_size - 1).bit_length()
+    group = near_root(world_size)
+    on_levels = 2 * (group - 1) + 2 * (world_size // group - 1)
+    found = {
+        "single server": Messages(world_size, 2),
+        "separate servers": Messages(world_size, 2),
+        "colocated servers": Messages(2 * others, 2),
+        "ring": Messages(2 * others, 2 * others),
+        "tree": Messages(levels, 2 * levels),
+        "two-level servers": Messages(on_levels, 4),
+        "two-level rings": Messages(on_levels, on_levels),
+    }
+    if way not in found:
+        raise ValueError(f"a way is one of {', '.join(WAYS)}, got {way}")
+    return found[way]
+
+
+def tensors(way: str, world_size: int) -> float:
+    """Returns how many tensors pass the fullest link one after another; raises ValueError as `messages` does."""
+    found = {
+        "single server": loads.servers(1, world_size),
+        "separate servers": loads.servers(world_size, world_size),
+        "tree": loads.tree(world_size),
+    }
+    if way not in WAYS:
+        raise ValueError(f"a way is one of {', '.join(WAYS)}, got {way}")
+    return loads.fullest(found.get(way, loads.spread(world_size)))
 
 
 def near_root(number: int) -> int:

@@ -6,6 +6,8 @@ The chapter *Parameter servers* tells the story.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -14,11 +16,13 @@ import torch.distributed as dist
 from torch import Tensor
 
 from dlperf import network
+from dlperf.alpha_beta import Line
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.multigpu import traffic
 from dlperf.multigpu.reduce import AllReduce, send_and_receive
-from dlperf.servers.collectives import WAYS
+from dlperf.servers import collective_costs, links, loads
+from dlperf.servers.collectives import WAYS, hierarchical
+from dlperf.servers.loads import Links, Load, Phase
 from dlperf.turns import mark
 from dlperf.workers import Workers
 
@@ -74,28 +78,108 @@ def slowest(found: Sequence[Mapping[tuple[str, int], list[float]]]) -> dict[tupl
 
 def counted(
     rank: int, size: int, length: int, repeats: int = 3, ways: Mapping[str, AllReduce] = ALL
-) -> dict[str, float]:
-    """Returns the bytes that leave this rank's host in an all-reduce of ``length`` bytes, by the way.
+) -> dict[str, Load]:
+    """Returns what this rank's host sends and receives in an all-reduce of ``length`` bytes, in tensors, by the way.
 
-    Frames are counted with their headers, acknowledgements among them.
+    Acknowledgements are counted, and what was lost and sent again.
     """
     network.process_group(rank, size)
     tensor, found = torch.zeros(length // 4), {}
     for way, all_reduce in ways.items():
         all_reduce(tensor)  # makes what connections it needs
-        before = _sent_by_all()
+        before = _carried_by_all()
         for _ in range(repeats):
             all_reduce(tensor)
-        found[way] = (_sent_by_all() - before) / repeats
+        found[way] = links.difference([before], [_carried_by_all()], repeats * length)[0]
     return found
 
 
-def _sent_by_all() -> int:
-    """Returns the bytes that have left this rank's host, read while none of its ranks sends more than barriers."""
+def _carried_by_all() -> Load:
+    """Returns what this rank's host has carried, read while none of its ranks sends more than barriers."""
     dist.barrier()
-    count = traffic.sent()
+    count = links.carried()
     dist.barrier()
     return count
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What ways took over so many ``hosts``, by way and bytes, and what each host's link carried, in tensors.
+
+    ``line`` is that of single messages, from which `Compared.told` predicts.
+    """
+
+    hosts: int
+    taken: dict[tuple[str, int], Measurement]
+    counts: dict[str, Phase]
+    line: Line
+
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of the tensors, in order."""
+        return sorted({length for _, length in self.taken})
+
+    @property
+    def links(self) -> dict[str, Links]:
+        """The pictures of two of the ways."""
+        names = tuple(map(str, range(self.hosts)))
+        phases = {"ring": loads.spread(self.hosts), "tree": loads.tree(self.hosts)}
+        return {way: Links(names, tuple(each), self.counts[way]) for way, each in phases.items()}
+
+    def told(self, way: str, length: int) -> float:
+        """Returns the seconds of a way by formula."""
+        return collective_costs.seconds(way, self.hosts, length, self.line)
+
+    def ratio(self, way: str, other: str, length: int) -> Measurement:
+        """Returns how many times as long one way takes as another."""
+        return self.taken[way, length] / self.taken[other, length]
+
+    @property
+    def off(self) -> float:
+        """By which part the prediction for the largest tensor is off, of the way for which it is off most."""
+        big = self.sizes[-1]
+        return max(abs((self.taken[way, big] / self.told(way, big)).median - 1) for way in WAYS)
+
+
+def compared(sizes: Sequence[int], hosts: int = 4, repeats: int = 5) -> Compared:
+    """Returns what each way takes on hosts of a network, and what their links carry for the largest tensor.
+
+    Raises `dlperf.network.Unavailable` where there can be no network.
+    """
+    with network.Network(hosts) as net:
+        found = net.run(counted, hosts, max(sizes), 1, WAYS, timeout=300)
+        taken = slowest(net.run(clocked, hosts, sizes, repeats, timeout=300))
+    counts = {way: tuple(host[way] for host in found) for way in WAYS}
+    return Compared(hosts, taken, counts, collective_costs.line_of(taken))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What a ring over all ranks took, and what adding up by levels did; and what the link of each host carried."""
+
+    taken: dict[str, Measurement]
+    links: dict[str, Links]
+
+    @property
+    def gain(self) -> Measurement:
+        """How many times as long the ring takes."""
+        return self.taken["ring"] / self.taken["by level"]
+
+
+def by_level(length: int, hosts: int = 2, local: int = 2, repeats: int = 7) -> Levels:
+    """Returns what ``length`` bytes take over hosts of ``local`` ranks each, by one ring and by levels.
+
+    Raises `dlperf.network.Unavailable` where there can be no network.
+    """
+    ways = {"ring": WAYS["ring"], "by level": partial(hierarchical, local=local)}
+    with network.Network(hosts) as net:
+        counts = net.run(on_each, hosts, local, counted, length, 1, ways, timeout=300)
+        found = net.run(on_each, hosts, local, clocked, [length], repeats, ways, timeout=300)
+    taken = slowest([rank for host in found for rank in host])
+    names = tuple(map(str, range(hosts)))
+    phases = {"ring": loads.ring_of_hosts(hosts, local), "by level": loads.by_level(hosts, local)}
+    links = {way: Links(names, tuple(phases[way]), tuple(host[0][way] for host in counts)) for way in ways}
+    return Levels({way: m for (way, _), m in taken.items()}, links)
 
 
 def on_each(host: int, hosts: int, local: int, fn: Any, *args: Any) -> list[Any]:

@@ -68,6 +68,25 @@ class Run:
         return Measurement(samples, "s", what, 1, environment("cpu"))
 
     @property
+    def duration(self) -> float:
+        """The seconds of the training, to the end of its last step."""
+        return max(trace.ends[-1] for trace in self.traces if trace.ends)
+
+    @property
+    def rates(self) -> list[float]:
+        """The steps per second of each worker."""
+        return [len(trace.ends) / self.duration for trace in self.traces]
+
+    @property
+    def last(self) -> float:
+        """The test loss of the last snapshot, in nats."""
+        return self.curve[-1][1]
+
+    def reaches(self, loss: float) -> float:
+        """Returns the seconds after which the test loss is so low; those of the last snapshot if it never is."""
+        return next((when for when, each in self.curve if each <= loss), self.curve[-1][0])
+
+    @property
     def behind(self) -> list[int]:
         """How far the slowest was behind in each read of workers that are not the straggler; see `staleness.behind`."""
         return [behind(worker, read) for worker, trace in enumerate(self.traces[:-1]) for read in trace.read]
@@ -79,6 +98,16 @@ class Run:
             [delay(worker, *each) for each in zip(trace.read, trace.pushed, strict=True)]
             for worker, trace in enumerate(self.traces)
         ]
+
+
+def rates(staleness: int | None, step: float, slow: float, duration: float, workers: int = 4) -> list[float]:
+    """Returns the steps per second that each worker should take, the last one ``slow`` times as slow; messages free.
+
+    Within a bound the others get so many steps ahead of it, once.
+    """
+    slowest, fast = 1 / (step * slow), 1 / step
+    others = fast if staleness is None else min(fast, slowest + staleness / duration)
+    return [others] * (workers - 1) + [slowest]
 
 
 def train(
@@ -120,12 +149,12 @@ def computing(seconds: float, until: float, trace: Trace) -> Iterator[None]:
 
 
 def timed(begin: float, duration: float, trace: Trace) -> Iterator[int]:
-    """Yields rounds for so many seconds, and notes when each has ended; none is noted that ended too late."""
+    """Yields rounds for so many seconds, and notes when each has ended; of those that end too late only the first."""
     round, end = 0, begin + duration
-    while perf_counter() < end:
+    while perf_counter() < end or not trace.ends:
         yield round
         round += 1
-        if (now := perf_counter()) < end:
+        if (now := perf_counter()) < end or not trace.ends:
             trace.ends.append(now - begin)
 
 

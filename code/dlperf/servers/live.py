@@ -125,10 +125,10 @@ def in_a_network(
         return training.timeline(network.run(hosts.as_workers, SERVERS, sums, timeout=WAIT)[SERVERS])
 
 
-def cut_server(training: Training, network: Network, seconds: float = CUT) -> None:
+def cut_server(training: Training, network: Network, cut: float = CUT) -> None:
     """Cuts the link of a server's host for a while, and mends it."""
     training.harm("cut", "server 1", network.cut, 1)
-    time.sleep(seconds)
+    time.sleep(cut)
     epoch = training.view().epoch  # others have long been filled up in its place, so it will be in no chain
     training.harm("mend", "server 1", network.mend, 1)
     wait(lambda: training.failed() or training.view().epoch > epoch)  # it belongs to the cluster again

@@ -139,12 +139,12 @@ def has_copies(training: Training) -> bool:
     return all(len(chain) == 2 for chain in training.view().chains)
 
 
-def wait(until: Callable[[], bool], seconds: float = WAIT) -> None:
+def wait(until: Callable[[], bool], limit: float = WAIT) -> None:
     """Returns when something is so; raises TimeoutError where it takes too long."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + limit
     while not until():
         if time.monotonic() > end:
-            raise TimeoutError(f"what was waited for has not come in {seconds:g} s")
+            raise TimeoutError(f"what was waited for has not come in {limit:g} s")
         time.sleep(0.02)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from dlperf.kvstore import SGD, Momentum, Store
-from dlperf.models.resnet import ResNet18
+from dlperf.models.resnet import WIDTHS, Block, convolution
 from dlperf.servers import sparse_data
 
 
@@ -118,7 +118,7 @@ class Sparse:
 
 @dataclass(frozen=True)
 class Dense:
-    """ResNet-18 on scikit-learn's digits, ``batch`` a worker and step. All weights are one tensor in the store.
+    """A narrow ResNet-18 on scikit-learn's digits, ``batch`` a worker and step; the store has one tensor.
 
     The servers take a step of momentum for each round where all wait for all, and else for each push: then velocity
     decays with every push, so ``momentum`` is a shorter memory there, unless it is made longer by as much.
@@ -128,7 +128,7 @@ class Dense:
 
     watched: ClassVar[float] = 0.6
 
-    rate: float = 0.01
+    rate: float = 0.1
     momentum: float = 0.9
     batch: int = 16
     seed: int = 0
@@ -168,11 +168,22 @@ def network(seed: int, weights: Tensor | None = None) -> nn.Module:
     return net
 
 
+def narrow_resnet(classes: int = 10) -> nn.Module:
+    """Returns `dlperf.models.resnet.ResNet18` with a quarter of its channels: four workers share few cores."""
+    widths = [width // 4 for width in WIDTHS]
+    blocks = [
+        nn.Sequential(Block(ins, outs, 1 if n == 0 else 2), Block(outs, outs))
+        for n, (ins, outs) in enumerate(zip([widths[0], *widths], widths, strict=False))
+    ]
+    stem = nn.Sequential(convolution(3, widths[0], 3), nn.ReLU())
+    return nn.Sequential(stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], classes))
+
+
 @cache
 def _fresh(seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return ResNet18()
+        return narrow_resnet()
 
 
 @cache

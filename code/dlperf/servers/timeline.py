@@ -90,6 +90,27 @@ class Timeline:
         least, most = len(self.acknowledged), len(self.pushes)
         return all(least <= total <= most for total in self.sums) and not self.objections
 
+    @property
+    def lost(self) -> int:
+        """How many acknowledged pushes a layer lacks at the end, of all layers together."""
+        return sum(max(0, len(self.acknowledged) - total) for total in self.sums)
+
+    @property
+    def outages(self) -> list[float]:
+        """The `outage` of each event that does harm, in order."""
+        return [self.outage(event) for event in self.harm]
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether a server that was asked before it was paused, meanwhile, and when it was back answered only at first.
+
+        Then it refused for the epoch, which it knew by then to be over. Raises ValueError where nobody was asked.
+        """
+        if len(self.answers) != 3:
+            raise ValueError(f"a server is asked before, while and after it is paused; got {len(self.answers)} answers")
+        before, paused, back = (answer.reason for answer in self.answers)
+        return before == "value" != paused and back == "epoch"
+
     def rate(self, width: float = 0.1) -> tuple[list[float], list[float]]:
         """Returns moments that are ``width`` apart, and the pushes per second acknowledged in the time from each on."""
         counts = [0] * (floor(max(self.acknowledged, default=0.0) / width) + 1)

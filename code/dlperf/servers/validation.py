@@ -64,6 +64,11 @@ class Check:
         """The median of the unseen points' absolute relative errors."""
         return typical(self.unseen)
 
+    @property
+    def worst(self) -> float:
+        """The largest of the unseen points' absolute relative errors."""
+        return max(abs(row.error) for row in self.unseen)
+
 
 def typical(rows: Sequence[Row]) -> float:
     """Returns the median absolute relative error of predictions."""
@@ -81,6 +86,12 @@ def check(known: Sequence[Point], unseen: Sequence[Point], costs: Sequence[str] 
         raise ValueError(f"what was fitted to is not predicted, but these are on both sides: {', '.join(sorted(both))}")
     cluster = fit(known, costs)
     return Check(cluster, *(tuple(Row(p.name, p.measured, p.predict(cluster)) for p in s) for s in (known, unseen)))
+
+
+def by_bytes(points: Sequence[Point], rate: float) -> float:
+    """Returns the median absolute relative error where only bytes count, over links of ``rate`` B/s."""
+    wire = Cluster(rate, 0.0)
+    return median(abs(p.predict(wire) / p.measured.median - 1) for p in points)
 
 
 def fit(points: Sequence[Point], costs: Sequence[str] = COSTS) -> Cluster:

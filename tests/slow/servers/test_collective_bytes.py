@@ -9,6 +9,7 @@ import pytest
 from dlperf import network
 from dlperf.servers import collective_costs, collective_trials
 from dlperf.servers.collectives import WAYS, hierarchical
+from dlperf.servers.loads import by_level, ring_of_hosts, spread, total, tree
 from dlperf.servers.ring import ring
 from tests.multigpu.summing import FRAME, segments_sent_again
 from tests.processes import DEADLINE_S
@@ -18,13 +19,17 @@ pytestmark = pytest.mark.skipif(bool(network.unavailable()), reason="there can b
 LENGTH = 2**20
 
 
-def test_bytes_on_the_wire_are_those_of_the_formula():
-    with network.Network(3) as net:
-        seen = net.run(collective_trials.counted, 3, LENGTH, 3, WAYS, timeout=DEADLINE_S)
-        again = FRAME * max(net.run(segments_sent_again, 3, timeout=DEADLINE_S))
-    for way in WAYS:
-        told = collective_costs.sent(way, 3, LENGTH) / network.PAYLOAD
-        assert 0.98 * told < max(each[way] for each in seen) < 1.1 * told + again, way
+def test_links_carry_what_the_formulas_say():
+    with network.Network(4) as net:
+        seen = net.run(collective_trials.counted, 4, LENGTH, 3, WAYS, timeout=DEADLINE_S)
+        again = FRAME * max(net.run(segments_sent_again, 4, timeout=DEADLINE_S)) / LENGTH
+    for way, phases in {"ring": spread(4), "halving-doubling": spread(4), "tree": tree(4)}.items():
+        told = max(each.out for each in total(phases))
+        assert told == pytest.approx(collective_costs.sent(way, 4, 1.0))
+        assert 0.98 * told < max(each[way].out for each in seen) < 1.06 * told + again, way
+        for direction in range(2):
+            for host, load in zip(seen, total(phases), strict=True):
+                assert host[way][direction] == pytest.approx(load[direction], abs=0.06 + again), way
 
 
 def test_by_level_less_leaves_a_host_of_two_ranks():
@@ -32,10 +37,10 @@ def test_by_level_less_leaves_a_host_of_two_ranks():
     with network.Network(2) as net:
         job = collective_trials.counted, LENGTH, 3, ways
         seen = net.run(collective_trials.on_each, 2, 2, *job, timeout=DEADLINE_S)
-        again = FRAME * max(net.run(segments_sent_again, 2, timeout=DEADLINE_S))
-    _, across = collective_costs.sent_by_level(2, 2, LENGTH)
-    told = {"ring": collective_costs.sent("ring", 4, LENGTH), "hierarchical": 2 * across}
-    for host in seen:
-        for way, size in told.items():
-            wire = size / network.PAYLOAD
-            assert all(0.98 * wire < rank[way] < 1.1 * wire + again for rank in host), way
+        again = FRAME * max(net.run(segments_sent_again, 2, timeout=DEADLINE_S)) / LENGTH
+    _, across = collective_costs.sent_by_level(2, 2, 1.0)
+    assert total(by_level(2, 2))[0].out == pytest.approx(2 * across)
+    for way, phases in {"ring": ring_of_hosts(2, 2), "hierarchical": by_level(2, 2)}.items():
+        for host, load in zip(seen, total(phases), strict=True):
+            assert all(0.98 * load.out < rank[way].out < 1.06 * load.out + again for rank in host), way
+            assert all(0.98 * load.into < rank[way].into < 1.06 * load.into + again for rank in host), way

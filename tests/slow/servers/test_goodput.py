@@ -1,4 +1,4 @@
-"""The store over limited links: no round takes less than the links ask for."""
+"""The store over limited links: no round takes less than the links ask for, and they carry what is predicted."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ import pytest
 
 from dlperf.network import unavailable
 from dlperf.servers import goodput
+from dlperf.servers.goodput import Layout
+from dlperf.servers.loads import total
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason="this system makes no network namespaces")
-MIB = 2**20
+SIZE = 4 * 2**20
+LAYOUTS = {
+    "one": Layout(1, 2),
+    "two": Layout(2, 2),
+    "colocated": Layout(2, 2, colocated=True),
+    "copies": Layout(2, 2, copies=2),
+    "dead": Layout(2, 2, copies=2, dead=True),
+}
 
 
-@pytest.mark.parametrize(("servers", "workers"), [(1, 1), (1, 2), (2, 2)])
-def test_a_round_takes_what_the_links_take(servers: int, workers: int) -> None:
-    bound = goodput.bound(servers, workers, 16 * MIB)
-    found = goodput.measured((servers,), workers, 16 * MIB, repeats=2)[servers]["both"]
-    assert bound < min(found.samples) * 1.02  # links are limited
+@pytest.fixture(scope="module")
+def trials():
+    return goodput.measured(LAYOUTS, SIZE, repeats=2)
 
 
-def test_the_bound_is_that_of_the_fullest_link() -> None:
-    one = goodput.bound(1, 1, MIB)
-    assert goodput.bound(1, 4, MIB) == 4 * one
-    assert goodput.bound(2, 4, MIB) == 2 * one
-    assert goodput.bound(4, 2, MIB) == one
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_round_takes_what_the_links_take(trials, name):
+    trial = trials[name]
+    assert trial.bound < min(trial.taken["both"].samples) * 1.02  # links are limited
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_links_carry_at_least_what_is_predicted(trials, name):
+    trial = trials[name]
+    assert len(trial.counts) == len(trial.layout.names)
+    for count, load in zip(trial.counts, total(trial.layout.phases), strict=True):
+        assert count.out > load.out - 0.02
+        assert count.into > load.into - 0.02
+
+
+def test_a_dead_server_carries_nothing_but_a_few_heartbeats(trials):
+    assert max(trials["dead"].counts[1]) < 0.02

@@ -36,7 +36,7 @@ def test_servers_and_workers_that_fail_cost_time_only():
 
 @pytest.mark.skipif(bool(unavailable()), reason="this system makes no network namespaces")
 def test_a_link_that_is_cut_costs_time_only():
-    cut = partial(live.cut_server, seconds=2 * PATIENT["dead"])
+    cut = partial(live.cut_server, cut=2 * PATIENT["dead"])
     line = live.in_a_network(cut, PATIENT)
     assert line.is_whole, line.objections
     _, mend = line.events

@@ -1,0 +1,186 @@
+"""The claims of the chapter *Parameter servers*, each with its rival, and its outcomes."""
+
+from __future__ import annotations
+
+from booktools.claims import Claim, Outcome, Rival
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="servers.same",
+        keys=("servers.apart",),
+        holds=lambda r: r["servers.apart"] < 1e-5,
+        rival=Rival("some gradients count in the round after their own", lambda r: {"servers.apart": 0.1}),
+    ),
+    Claim(
+        id="servers.shapes",
+        keys=("servers.shape-off",),
+        holds=lambda r: r["servers.shape-off"] < 0.25,
+        needs=("linux",),
+        rival=Rival(
+            "it is the bytes of all links together that count: twelve gradients cross them sharded, as on one device",
+            lambda r: {"servers.shape-off": 3.0},
+        ),
+    ),
+    Claim(
+        id="servers.ring-library",
+        keys=("servers.ring-library",),
+        holds=lambda r: r["servers.ring-library"].median <= 1.2,
+        needs=("linux",),
+        rival=Rival(
+            "the library adds up while it sends, and Python does one after the other",
+            lambda r: {"servers.ring-library": 1.5},
+        ),
+    ),
+    Claim(
+        id="servers.levels",
+        keys=("servers.levels",),
+        holds=lambda r: r["servers.levels"].median > 1.1,
+        needs=("linux", "cores>=2"),
+        rival=Rival("every rank sends as much as before, so it takes as long", lambda r: {"servers.levels": 1}),
+    ),
+    Claim(
+        id="servers.links",
+        keys=("servers.links-off",),
+        holds=lambda r: r["servers.links-off"] < 0.1,
+        needs=("linux",),
+        rival=Rival("a worker sends its gradient to the second copy, too", lambda r: {"servers.links-off": 1.0}),
+    ),
+    Claim(
+        id="servers.goodput",
+        keys=("servers.goodput-one", "servers.goodput-two"),
+        holds=lambda r: min(r["servers.goodput-one"].median, r["servers.goodput-two"].median) >= 0.85,
+        needs=("linux", "cores>=2"),
+        fails_on={"cpu-2-cores-zen1": "servers-bottleneck"},
+        rival=Rival(
+            "pushes and pulls share one direction of a link",
+            lambda r: {"servers.goodput-one": r["servers.goodput-one"].median / 2},
+        ),
+    ),
+    Claim(
+        id="servers.lock",
+        keys=("servers.lock-whole-fit", "servers.lock-update-fit"),
+        holds=lambda r: all(0.8 < r[f"servers.lock-{held}-fit"].median < 1.2 for held in ("whole", "update")),
+        rival=Rival(
+            "trainers take turns for the update only, whatever they do meanwhile",
+            lambda r: {"servers.lock-whole-fit": 4 * r["servers.lock-update-fit"].median},
+        ),
+    ),
+    Claim(
+        id="servers.copies",
+        keys=("servers.copies-ratio",),
+        holds=lambda r: 1.2 < r["servers.copies-ratio"] < 1.8,
+        needs=("linux", "cores>=2"),
+        rival=Rival("pushes and pulls are both done twice", lambda r: {"servers.copies-ratio": 2.0}),
+    ),
+    Claim(
+        id="servers.waiting",
+        keys=("servers.step-bsp", "servers.step-asp", "servers.behind-over"),
+        holds=lambda r: (
+            r["servers.step-bsp"].median > 4 * r["servers.step-asp"].median and r["servers.behind-over"] <= 0
+        ),
+        rival=Rival(
+            "a server answers each worker at its own pace, whatever it promises",
+            lambda r: {"servers.step-bsp": r["servers.step-asp"].median, "servers.behind-over": 1},
+        ),
+    ),
+    Claim(
+        id="servers.sparse-wins",
+        keys=("servers.goal-gain",),
+        holds=lambda r: r["servers.goal-gain"] > 2,
+        rival=Rival("stale gradients need as many more steps as there are", lambda r: {"servers.goal-gain": 1}),
+    ),
+    Claim(
+        id="servers.dense-loses",
+        keys=("servers.dense-bsp", "servers.dense-asp"),
+        holds=lambda r: r["servers.dense-asp"] > 2 * r["servers.dense-bsp"],
+        rival=Rival(
+            "three other workers are too few to make a gradient stale",
+            lambda r: {"servers.dense-asp": r["servers.dense-bsp"]},
+        ),
+    ),
+    Claim(
+        id="servers.nothing-lost",
+        keys=("servers.live-lost", "servers.live-objections", "servers.live-acknowledged"),
+        holds=lambda r: r["servers.live-lost"] == r["servers.live-objections"] == 0 < r["servers.live-acknowledged"],
+        rival=Rival(
+            "a push whose answer was lost with its server counts again", lambda r: {"servers.live-objections": 1}
+        ),
+    ),
+    Claim(
+        id="servers.outages",
+        keys=("servers.live-shortest", "servers.live-longest", "servers.live-least", "servers.live-most"),
+        holds=lambda r: (
+            r["servers.live-shortest"] > r["servers.live-least"] - 0.5
+            and r["servers.live-longest"] < r["servers.live-most"] + 0.5
+        ),
+        rival=Rival(
+            "everybody goes back to a checkpoint, and starts its processes again",
+            lambda r: {"servers.live-longest": 20.0},
+        ),
+    ),
+    Claim(
+        id="servers.simulated",
+        keys=("servers.simulated-error", "servers.simulated-bytes"),
+        holds=lambda r: (
+            r["servers.simulated-error"] <= 0.15 and r["servers.simulated-error"] < r["servers.simulated-bytes"]
+        ),
+        needs=("linux",),
+        rival=Rival(
+            "the bytes and the link's rate tell as much, without any constants",
+            lambda r: {"servers.simulated-error": r["servers.simulated-bytes"]},
+        ),
+    ),
+    Claim(
+        id="servers.rows",
+        keys=("servers.rows-gain",),
+        holds=lambda r: r["servers.rows-gain"].median > 10,
+        needs=("linux",),
+        rival=Rival("the requests cost more than the bytes", lambda r: {"servers.rows-gain": 2}),
+    ),
+)
+
+OUTCOMES: tuple[Outcome, ...] = (
+    Outcome(
+        id="servers.tenth-mends",
+        keys=("servers.dense-tenth-asp", "servers.dense-asp"),
+        holds=lambda r: r["servers.dense-tenth-asp"] < r["servers.dense-asp"] / 2,
+    ),
+    Outcome(
+        id="servers.slower",
+        keys=("servers.open-resnet", "servers.open-gpt"),
+        holds=lambda r: min(r["servers.open-resnet"].quartiles[0], r["servers.open-gpt"].quartiles[0]) > 1,
+    ),
+    Outcome(
+        id="servers.tree-wins-small",
+        keys=("servers.tree-small",),
+        holds=lambda r: r["servers.tree-small"].quartiles[1] < 0.95,
+        needs=("linux",),
+    ),
+    Outcome(
+        id="servers.halving-loses",
+        keys=("servers.halving-worst",),
+        holds=lambda r: r["servers.halving-worst"].median > 1.05,
+        needs=("linux",),
+    ),
+    Outcome(
+        id="servers.slow-dense",
+        keys=("servers.dense-slow-asp", "servers.dense-slow-bsp"),
+        holds=lambda r: r["servers.dense-slow-asp"] < r["servers.dense-slow-bsp"],
+    ),
+    Outcome(
+        id="servers.goodput-falls",
+        keys=("servers.goodput-two", "servers.goodput-four"),
+        holds=lambda r: r["servers.goodput-four"].median < r["servers.goodput-two"].median - 0.03,
+        needs=("linux",),
+    ),
+    Outcome(
+        id="servers.fenced",
+        keys=("servers.live-fenced",),
+        holds=lambda r: r["servers.live-fenced"] == 1,
+    ),
+    Outcome(
+        id="servers.slack-once",
+        keys=("servers.steps-ahead",),
+        holds=lambda r: abs(r["servers.steps-ahead"] - 4) <= 1,
+    ),
+)

@@ -1,0 +1,56 @@
+"""How often workers push, and how well they learn, where all wait for all and where nobody waits.
+
+The chapter *Parameter servers* shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dlperf import plot
+from dlperf.palette import COLORS, INK
+from dlperf.servers.consistency import Run
+
+CALLED = {0: "BSP", 1: "SSP, 1", 4: "SSP, 4", None: "ASP"}
+"""What a staleness is called."""
+STALENESS_COLORS = {0: COLORS[0], 1: COLORS[1], 4: COLORS[1], None: COLORS[2]}
+
+
+def pushes(runs: Mapping[int | None, Run], predicted: Mapping[int | None, Sequence[float]]) -> Any:
+    """Returns the figure of how often each worker pushed in a second, one panel for each staleness, and predicted."""
+    fig, axes = plot.figure(7.0, 2.8, columns=len(runs), sharey=True)
+    for axis, (staleness, run) in zip(axes, runs.items(), strict=True):
+        workers = range(len(run.rates))
+        axis.bar(workers, run.rates, 0.6, color=COLORS[0], alpha=0.55, label="sent")
+        look: dict[str, Any] = {"fill": False, "edgecolor": INK, "linewidth": 1}
+        axis.bar(workers, predicted[staleness], 0.6, **look, label="predicted")
+        axis.set_title(CALLED[staleness], fontsize=10)
+        axis.set_xticks(workers, [f"w{worker}" for worker in workers], fontsize=9)
+        axis.grid(axis="x", visible=False)
+    axes[0].set_ylabel("pushes per second")
+    axes[0].legend(fontsize=9)
+    return fig
+
+
+def losses(sparse: Mapping[int | None, Run], dense: Sequence[tuple[Run, str, str]]) -> Any:
+    """Returns the figure of test losses against time: of the sparse model, and of a dense one with styles and labels.
+
+    A style is that of Matplotlib's lines; runs are coloured by their staleness.
+    """
+    fig, (left, right) = plot.figure(7.0, 3.8, columns=2)
+    for staleness, run in sparse.items():
+        left.plot(*zip(*run.curve, strict=True), color=STALENESS_COLORS[staleness], label=CALLED[staleness])
+    styles = {}
+    for run, style, name in dense:
+        right.plot(*zip(*run.curve, strict=True), style, color=STALENESS_COLORS[run.staleness])
+        styles[name] = style
+    for name, style in styles.items():
+        right.plot([], [], style, color="#777777", label=name)
+    left.set(xlabel="time (s)", ylabel="test loss (nats)", title="sparse, one worker slow")
+    right.set(xlabel="time (s)", title="ResNet-18", yscale="log", ylim=(0.2, 5))
+    right.set_yticks((0.25, 0.5, 1, 2, 4), ["0.25", "0.5", "1", "2", "4"])
+    right.minorticks_off()
+    left.legend(fontsize=9)
+    right.legend(fontsize=8)
+    return fig

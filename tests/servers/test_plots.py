@@ -1,0 +1,74 @@
+"""The chapter's plots: frames are what was predicted, fills what was counted, and every label has its Chinese."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlperf.alpha_beta import Line
+from dlperf.measurement import Measurement
+from dlperf.servers import drawings_links, drawings_scale, drawings_waiting, loads
+from dlperf.servers.collective_trials import ALL, Compared
+from dlperf.servers.loads import Links, Load
+from tests.servers.test_runs import RUN
+
+
+def heights(axis, full):
+    return [bar.get_height() for bar in axis.patches if bar.get_fill() == full and bar.get_height()]
+
+
+def test_frames_are_phases_and_fills_are_counts():
+    counts = (Load(11, 12), Load(13, 14))
+    links = Links(("s0", "w0"), ((Load(1, 2), Load(3, 0)), (Load(5, 0), Load(0, 8))), counts)
+    fig = drawings_links.links({"made up": links})
+    axis = fig.axes[0]
+    assert heights(axis, full=True) == [11, 12, 13, 14]
+    assert sorted(heights(axis, full=False)) == [1, 2, 3, 5, 8]
+    stacked = [bar for bar in axis.patches if bar.get_height() == 5]
+    assert stacked[0].get_y() == 1  # the second phase stands on the first
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["s0", "w0"]
+
+
+def test_a_dead_machine_has_no_bars():
+    nothing = Links(("s1",), ((Load(),),), (Load(),))
+    assert heights(drawings_links.links({"dead": nothing}).axes[0], full=False) == []
+
+
+def test_pushes_stand_beside_what_was_predicted():
+    fig = drawings_waiting.pushes({0: RUN, None: RUN}, {0: [7.0, 7.0], None: [9.0, 1.0]})
+    assert [axis.get_title() for axis in fig.axes] == ["BSP", "ASP"]
+    assert heights(fig.axes[0], full=True) == RUN.rates
+    assert heights(fig.axes[1], full=False) == [9.0, 1.0]
+
+
+def test_curves_are_those_of_the_runs():
+    fig = drawings_waiting.losses({0: RUN}, [(RUN, "-", "momentum")])
+    for axis in fig.axes:
+        assert list(zip(*axis.lines[0].get_data(), strict=True)) == RUN.curve
+
+
+@pytest.fixture
+def compared() -> Compared:
+    taken = {
+        (way, size): Measurement((size * 1e-6 * scale,) * 5, "s", turns="together")
+        for scale, way in enumerate(ALL, 1)
+        for size in (1000, 2000)
+    }
+    counts = {"ring": loads.total(loads.spread(4)), "tree": loads.total(loads.tree(4))}
+    return Compared(4, taken, counts, Line(0.0, 1e-6))
+
+
+def test_ways_are_compared_by_size(compared):
+    assert compared.sizes == [1000, 2000]
+    assert compared.ratio("tree", "ring", 1000).median == pytest.approx(2)
+    assert all(picture.off == pytest.approx(0) for picture in compared.links.values())
+    told = {way: compared.told(way, 2000) for way in ("ring", "tree", "halving-doubling")}
+    worst = max(abs(compared.taken[way, 2000].median / seconds - 1) for way, seconds in told.items())
+    assert compared.off == pytest.approx(worst)
+    assert len(drawings_scale.by_size(compared).axes) == 1
+
+
+def test_the_table_has_a_row_for_each_way():
+    rows = list(drawings_scale.table((4, 4096)).rows)
+    assert ("single server", "8", "8,192", "4,096", "2") in rows
+    assert ("ring", "1.5", "2", "8,190", "8,190") in rows
+    assert ("tree", "4", "24", "12", "24") in rows
