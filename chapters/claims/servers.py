@@ -108,15 +108,9 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.outages",
-        keys=("servers.live-shortest", "servers.live-longest", "servers.live-least", "servers.live-most"),
-        holds=lambda r: (
-            r["servers.live-shortest"] > r["servers.live-least"] - 0.5
-            and r["servers.live-longest"] < r["servers.live-most"] + 0.5
-        ),
-        rival=Rival(
-            "everybody goes back to a checkpoint, and starts its processes again",
-            lambda r: {"servers.live-longest": 20.0},
-        ),
+        keys=("servers.live-astray",),
+        holds=lambda r: r["servers.live-astray"] < 0.5,
+        rival=Rival("it takes as long whatever the time-out is", lambda r: {"servers.live-astray": 1.5}),
     ),
     Claim(
         id="servers.simulated",
@@ -147,8 +141,8 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="servers.slower",
-        keys=("servers.open-resnet", "servers.open-gpt"),
-        holds=lambda r: min(r["servers.open-resnet"].quartiles[0], r["servers.open-gpt"].quartiles[0]) > 1,
+        keys=("servers.open-ratio",),
+        holds=lambda r: r["servers.open-ratio"].quartiles[0] > 1,
     ),
     Outcome(
         id="servers.tree-wins-small",
@@ -163,9 +157,20 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux",),
     ),
     Outcome(
+        id="servers.full-wins",
+        keys=("servers.full-gain", "servers.goal-gain"),
+        holds=lambda r: r["servers.full-gain"] > r["servers.goal-gain"] / 2,
+    ),
+    Outcome(
         id="servers.slow-dense",
         keys=("servers.dense-slow-asp", "servers.dense-slow-bsp"),
         holds=lambda r: r["servers.dense-slow-asp"] < r["servers.dense-slow-bsp"],
+    ),
+    Outcome(
+        id="servers.parts-lose",
+        keys=("servers.parts-ring",),
+        holds=lambda r: r["servers.parts-ring"] >= 1,
+        needs=("linux",),
     ),
     Outcome(
         id="servers.goodput-falls",

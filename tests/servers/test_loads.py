@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlperf.servers import aggregation, loads
+from dlperf.servers import loads
 from dlperf.servers.goodput import Layout
 from dlperf.servers.links import difference
 from dlperf.servers.loads import Links, Load, fullest, total
@@ -22,13 +22,6 @@ def test_all_that_is_sent_is_received(devices, others, copies):
     for phases in every:
         for phase in phases:
             assert sum(load.out for load in phase) == pytest.approx(sum(load.into for load in phase))
-
-
-@given(st.integers(2, 32))
-def test_the_fullest_link_is_that_of_the_shapes(devices):
-    shapes = {"one device": loads.through_one, "CPU": loads.on_cpu, "sharded": loads.spread}
-    for shape, phases in shapes.items():
-        assert fullest(phases(devices)) == pytest.approx(aggregation.seconds(shape, devices, 1.0, 1.0))
 
 
 @pytest.mark.parametrize(("servers", "tensors"), [(1, 8), (2, 4), (4, 2), (8, 2)])

@@ -75,5 +75,5 @@ def test_the_weights_that_labels_were_drawn_by_are_better_than_none():
 
 
 def test_full_examples_have_all_features():
-    examples = sparse_data.full(7, 5)
+    examples = sparse_data.full(7, 2, 5).train
     assert matrix(examples, 5).count_nonzero() == 35

@@ -23,6 +23,7 @@ Through the store:
 ``goodput``             rounds of workers and servers over links of 1 Gbit/s
 ``locking``             trainers under a server's lock, for a step or for an update
 ``take_home``           a worker's whole script
+``pipelined``           a part is pulled while the next is pushed
 ``overlapped``          gradients on their way while others are still computed
 ``others``              the same sum through gloo and RPC
 ``small_operations``    how many small pushes a server takes, and what each costs it

@@ -8,45 +8,35 @@ chapter *Parameter servers* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from dlperf.multigpu.reduce import send_and_receive
+from dlperf.servers import loads
+from dlperf.servers.loads import Phase
 
 Shape = Literal["one device", "CPU", "sharded"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
+PHASES: dict[Shape, Callable[[int], list[Phase]]] = {
+    "one device": loads.through_one,
+    "CPU": loads.on_cpu,
+    "sharded": loads.spread,
+}
+"""What each link carries in each phase, in tensors, of so many devices."""
 
-class Load(NamedTuple):
-    """The bytes that the fullest link carries in a phase: towards the switch, and from it."""
 
-    out: float
-    into: float
-
-
-def loads(shape: Shape, devices: int, size: float) -> tuple[Load, Load]:
-    """Returns what the fullest link carries while ``size`` bytes of each device come together, and go back.
-
-    It is the link of the device that adds up, or of the CPU; sharded, all links are alike, and carry parts both ways
-    in each phase. Raises ValueError for another shape, and where there is no device.
-    """
+def phases(shape: Shape, devices: int) -> list[Phase]:
+    """Returns what the links carry; raises ValueError for another shape, and where there is no device."""
+    if shape not in PHASES:
+        raise ValueError(f"a shape is one of {', '.join(SHAPES)}, got {shape!r}")
     if devices < 1:
         raise ValueError(f"there is at least one device, got {devices}")
-    match shape:
-        case "one device":
-            there = (devices - 1) * size
-            return Load(0.0, there), Load(there, 0.0)
-        case "CPU":
-            there = devices * size
-            return Load(0.0, there), Load(there, 0.0)
-        case "sharded":
-            parts = (devices - 1) / devices * size
-            return Load(parts, parts), Load(parts, parts)
-    raise ValueError(f"a shape is one of {', '.join(SHAPES)}, got {shape!r}")
+    return PHASES[shape](devices)
 
 
 def seconds(shape: Shape, devices: int, size: float, rate: float) -> float:
@@ -54,7 +44,7 @@ def seconds(shape: Shape, devices: int, size: float, rate: float) -> float:
 
     Only the fullest link counts: latencies, adding up and the switch itself are free.
     """
-    return sum(max(load) for load in loads(shape, devices, size)) / rate
+    return loads.fullest(phases(shape, devices)) * size / rate
 
 
 def seconds_half_duplex(shape: Shape, devices: int, size: float, rate: float) -> float:
@@ -62,7 +52,7 @@ def seconds_half_duplex(shape: Shape, devices: int, size: float, rate: float) ->
 
     The other shapes have but one direction in each phase, so nothing changes for them.
     """
-    return sum(sum(load) for load in loads(shape, devices, size)) / rate
+    return loads.fullest_half_duplex(phases(shape, devices)) * size / rate
 
 
 def ring_seconds(devices: int, size: float, links: int, rate: float) -> float:

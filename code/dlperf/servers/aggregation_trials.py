@@ -5,7 +5,6 @@ The chapter *Parameter servers* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -18,19 +17,12 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.multigpu.group import first
 from dlperf.multigpu.reduce import AllReduce, sharded, through_one
-from dlperf.servers import links, loads
-from dlperf.servers.aggregation import SHAPES, Shape, on_cpu, predictions
+from dlperf.servers import links
+from dlperf.servers.aggregation import PHASES, SHAPES, Shape, on_cpu, predictions
 from dlperf.servers.collective_trials import slowest
 from dlperf.servers.loads import Links, Phase
 
 WAYS: dict[Shape, AllReduce] = {"one device": through_one, "CPU": on_cpu, "sharded": sharded}
-
-LOADS: dict[Shape, Callable[[int], list[Phase]]] = {
-    "one device": loads.through_one,
-    "CPU": loads.on_cpu,
-    "sharded": loads.spread,
-}
-"""What the links carry, by formula."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class Trial:
         machines = {"one device": names, "CPU": (*names, "CPU"), "sharded": names}
         return {
             shape: Links(machines[shape], tuple(phases(self.devices)), self.counts[shape][: len(machines[shape])])
-            for shape, phases in LOADS.items()
+            for shape, phases in PHASES.items()
         }
 
 

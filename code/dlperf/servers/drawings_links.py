@@ -28,7 +28,7 @@ def links(panels: Mapping[str, Links], height: float = 2.9) -> Any:
         axis.grid(axis="x", visible=False)
         axis.set_xlim(-0.6, len(panel.names) - 0.4)
     axes[0][0].set_ylabel("tensors on the link")
-    for color, name in ((OUT, "sent"), (INTO, "received")):
+    for color, name in ((OUT, "sends"), (INTO, "receives")):
         axes[0][-1].bar([0], [0], color=color, alpha=0.55, label=name)
     axes[0][-1].bar([0], [0], fill=False, edgecolor=INK, linewidth=1, label="predicted, by phase")
     fig.legend(*axes[0][-1].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)

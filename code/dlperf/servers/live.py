@@ -8,41 +8,54 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from dlperf.kvstore import Config, client, local, security
+from dlperf.kvstore import client, local, security
 from dlperf.network import Network
 from dlperf.servers import goodput, hosts, live_worker
 from dlperf.servers.live_training import SERVERS, WAIT, WORKERS, Processes, Training, has_copies, wait
 from dlperf.servers.timeline import Timeline
 from dlperf.servers.witness import Witness, epoch, refused
 
-OPTIONS: dict[str, Any] = {"copies": 2, "on_lost": "drop", "dead": 1.5, "lease": 0.75}
-"""Each range is on two servers, and rounds go on without a worker that is lost. A page cannot wait for long."""
-
+BEAT = 0.2
+"""So many seconds pass between two words of a server or worker to the scheduler."""
 CALM = 0.5
 """So many seconds does training go on undisturbed, before harm is done and after it is over."""
 CUT = 5.0
 """So many seconds is a link cut, unless told."""
 
 
-def silence(config: Config) -> tuple[float, float]:
+def options(dead: float) -> dict[str, Any]:
+    """Returns those of a cluster that gives up who has been silent for ``dead`` s.
+
+    Each range is on two servers, and rounds go on without a worker that is lost.
+    """
+    return {"copies": 2, "on_lost": "drop", "beat": BEAT, "dead": dead, "lease": dead / 2}
+
+
+def silence(dead: float) -> tuple[float, float]:
     """Returns the least and the most seconds without an acknowledged push when a server or worker fails.
 
-    The scheduler gives up who has been silent for ``dead`` s, of which up to ``beat`` may have passed before the
-    fault. It tells all at once. A request that a server was not ready for is sent again after ``AGAIN`` s at most.
+    The scheduler gives up who has been silent for ``dead`` s, of which up to `BEAT` may have passed before the fault.
+    It tells all at once. A request that a server was not ready for is sent again after ``AGAIN`` s at most.
     """
-    return config.dead - config.beat, config.dead + client.AGAIN
+    return dead - BEAT, dead + client.AGAIN
 
 
-def on_this_machine(options: Mapping[str, Any] = OPTIONS) -> Timeline:
+def astray(line: Timeline, dead: float) -> float:
+    """Returns how many seconds an outage lies outside of what `silence` says, of that which is furthest; 0 if none."""
+    least, most = silence(dead)
+    return max(max(least - outage, outage - most, 0.0) for outage in line.outages)
+
+
+def on_this_machine(dead: float) -> Timeline:
     """Returns what workers lived through: a server is killed, another is paused, a worker is killed; all come back."""
-    config = local.config(SERVERS, WORKERS, **options)
+    config = local.config(SERVERS, WORKERS, **options(dead))
     with local.Cluster(config, metrics=True) as cluster, Processes(cluster) as training:
         time.sleep(CALM)
         kill_server(training, 1)
@@ -70,6 +83,7 @@ def pause_server(training: Processes, server: int) -> None:
     """
     cluster, who = training.cluster, f"server {server}"
     with Witness(cluster.config, server, training.view()) as witness:
+        wait(lambda: witness.ask().reason == "value")  # else a refusal later would say nothing
         training.answers.append(witness.ask())
         training.refused.append(refused(cluster.metrics[server]))
         moment = training.harm("pause", who, cluster.pause, server)
@@ -94,16 +108,14 @@ def kill_worker(training: Processes, worker: int) -> None:
     time.sleep(CALM)
 
 
-def in_a_network(
-    harm: Callable[[Training, Network], None] | None = None, options: Mapping[str, Any] = OPTIONS
-) -> Timeline:
+def in_a_network(dead: float, harm: Callable[[Training, Network], None] | None = None) -> Timeline:
     """Returns what workers lived through on the hosts of a network; the ``harm`` is `cut_server`, unless told.
 
     Raises `dlperf.network.Unavailable` where there can be no network.
     """
     with Training() as training, Network(SERVERS + WORKERS) as network, ThreadPoolExecutor(1) as thread:
         keys = security.make_keys(training.folder / "keys")
-        told = msgspec.json.encode(goodput.config(SERVERS, WORKERS, str(keys), **options))
+        told = msgspec.json.encode(goodput.config(SERVERS, WORKERS, str(keys), **options(dead)))
         network.run(hosts.start, told, timeout=WAIT)
         train = pickle.dumps(partial(live_worker.train, told, folder=str(training.folder)))
         running = thread.submit(network.run, hosts.as_workers, SERVERS, train, timeout=2 * WAIT)

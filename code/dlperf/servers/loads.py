@@ -118,6 +118,11 @@ def fullest(phases: Sequence[Phase]) -> float:
     return sum(max(max(load) for load in phase) for phase in phases)
 
 
+def fullest_half_duplex(phases: Sequence[Phase]) -> float:
+    """Returns the same where a link carries one direction at a time: of each phase, the link that carries most."""
+    return sum(max(sum(load) for load in phase) for phase in phases)
+
+
 def total(phases: Sequence[Phase]) -> Phase:
     """Returns what each machine sends and receives in all phases together."""
     return tuple(

@@ -72,15 +72,18 @@ def _examples(draw: np.random.Generator, n: int, drawn: int, chances: Any, truth
     return Examples(starts, chosen, values, labels)
 
 
-def full(examples: int = 2_000, features: int = 256, seed: int = 0) -> Examples:
+def full(train: int = 2_000, test: int = 1_000, features: int = 256, seed: int = 0) -> Data:
     """Returns examples that have all features, with normal values; their labels are drawn by a logistic model."""
     draw = np.random.default_rng(seed)
-    values = draw.standard_normal((examples, features))
+    truth = 10.0 * draw.standard_normal(features)
+    return Data(_full(draw, train, truth), _full(draw, test, truth), features, truth)
+
+
+def _full(draw: np.random.Generator, n: int, truth: NDArray[np.float64]) -> Examples:
+    values = draw.standard_normal((n, len(truth)))
     values /= np.linalg.norm(values, axis=1, keepdims=True)
-    scores = values @ (10.0 * draw.standard_normal(features))
-    labels = (draw.random(examples) < 1 / (1 + np.exp(-scores))).astype(np.float64)
-    starts = np.arange(examples + 1) * features
-    return Examples(starts, np.tile(np.arange(features), examples), values.ravel(), labels)
+    labels = (draw.random(n) < 1 / (1 + np.exp(-(values @ truth)))).astype(np.float64)
+    return Examples(np.arange(n + 1) * len(truth), np.tile(np.arange(len(truth)), n), values.ravel(), labels)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from dlperf.kvstore import SGD, Momentum, Store
 from dlperf.models.resnet import WIDTHS, Block, convolution
 from dlperf.servers import sparse_data
+from dlperf.servers.sparse_data import Data
 
 
 class Images(NamedTuple):
@@ -48,8 +49,9 @@ def digits() -> Images:
     return Images(images[:1000], labels[:1000], images[1000:1200], labels[1000:1200])
 
 
-clicks: Callable[[int], sparse_data.Data] = cache(lambda seed: sparse_data.clicks(seed=seed))
-"""The data of `Sparse`, made once in each process."""
+clicks: Callable[[int], Data] = cache(lambda seed: sparse_data.clicks(seed=seed))
+full: Callable[[int], Data] = cache(lambda seed: sparse_data.full(train=5_000, seed=seed))
+"""The data of `Sparse` and of `Full`, made once in each process."""
 
 
 class Task(Protocol):
@@ -92,12 +94,15 @@ class Sparse:
     batch: int = 64
     seed: int = 0
 
+    @property
+    def data(self) -> Data:
+        return clicks(self.seed)
+
     def create(self, store: Store, key: str) -> None:
-        features = clicks(self.seed).features
-        store.create_table(key, torch.zeros(features, 1, dtype=torch.float64), SGD(self.rate))
+        store.create_table(key, torch.zeros(self.data.features, 1, dtype=torch.float64), SGD(self.rate))
 
     def draw(self, generator: np.random.Generator) -> sparse_data.Batch:
-        train = clicks(self.seed).train
+        train = self.data.train
         return sparse_data.batch(train, generator.integers(len(train.labels), size=self.batch))
 
     def pull(self, store: Store, key: str, batch: sparse_data.Batch) -> Tensor:
@@ -113,7 +118,21 @@ class Sparse:
         return store.pull(key).squeeze(1)
 
     def loss(self, weights: Tensor) -> float:
-        return sparse_data.test_loss(clicks(self.seed), weights)
+        return sparse_data.test_loss(self.data, weights)
+
+
+@dataclass(frozen=True)
+class Full(Sparse):
+    """The same regression on examples that have all features: the same number of workers, and nothing sparse.
+
+    Features are fewer and all alike, so the rate at which it learns fastest is higher.
+    """
+
+    rate: float = 400.0
+
+    @property
+    def data(self) -> Data:
+        return full(self.seed)
 
 
 @dataclass(frozen=True)

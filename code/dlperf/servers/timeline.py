@@ -61,7 +61,8 @@ class Answer:
 class Timeline:
     """All that happened, in order of time, in seconds since the first push was acknowledged; see `read` for the files.
 
-    ``sums`` is what each layer adds up to at the end. ``refused`` counts, by reason, what a server that was paused had
+    ``sums`` is what each layer adds up to at the end. ``again`` counts the operations that came to a server which had
+    them already. ``refused`` counts, by reason, what a server that was paused had
     refused before, and when it had come back. ``objections`` are those of `dlperf.kvstore.history`: none, if all is
     well.
     """
@@ -73,6 +74,7 @@ class Timeline:
     objections: tuple[str, ...]
     answers: tuple[Answer, ...] = ()
     refused: tuple[dict[str, int], ...] = ()
+    again: int = 0
 
     @property
     def acknowledged(self) -> list[float]:
