@@ -68,7 +68,7 @@ def remembered(file: Path, config: Config) -> Remembered:
         found = msgspec.msgpack.decode(file.read_bytes(), type=Remembered)
     except msgspec.MsgspecError as error:
         raise ValueError(
-            f"{file} is damaged, {error}: without it nobody knows which disk is the latest; to begin with nothing, give "
+            f"{file} is damaged, {error}: without it nobody knows which disk is the latest; to begin anew, give "
             "the scheduler and all servers an empty folder"
         ) from None
     had, has = (len(found.server_runs), len(found.worker_runs)), (len(config.servers), config.workers)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """What the head of a chain still has to answer. ``slowest_counted`` is the slowest worker's clock, of what counts."""
+    """What a head still has to answer. ``slowest_counted`` is the slowest worker's clock, of what counts."""
 
     def __init__(self, replica: Replica) -> None:
         self.replica, self.slowest_counted = replica, 0
