@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from dlperf.kvstore import files as files_
 from dlperf.kvstore import journal, wire
 from dlperf.kvstore.errors import StoreError
 from dlperf.kvstore.journal import Journal
@@ -126,13 +127,13 @@ def files(written: Written) -> dict[str, bytes]:
 def test_operations_go_on_while_the_range_is_put_down_anew(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a crash at any moment of it loses nothing: before the thread is through, when it is, and after."""
     moments, go_on = [files(written)], threading.Event()
-    write_down = journal.write_down
+    write_down = files_.write_down
 
     def waits(*told: Any) -> None:
         assert go_on.wait(DEADLINE_S)
         write_down(*told)
 
-    monkeypatch.setattr(journal, "write_down", waits)
+    monkeypatch.setattr(files_, "write_down", waits)
     monkeypatch.setattr(journal, "LIMIT", written.log.stat().st_size)
     written.push()  # the sixth operation begins it
     moments.append(files(written))
@@ -163,13 +164,13 @@ def test_operations_go_on_while_the_range_is_put_down_anew(written: Written, mon
 def test_a_range_that_is_dropped_or_replaced_meanwhile_stays_so(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_on, write_down = threading.Event(), journal.write_down
+    go_on, write_down = threading.Event(), files_.write_down
 
     def waits(*told: Any) -> None:
         assert threading.current_thread() is threading.main_thread() or go_on.wait(DEADLINE_S)
         write_down(*told)
 
-    monkeypatch.setattr(journal, "write_down", waits)
+    monkeypatch.setattr(files_, "write_down", waits)
     monkeypatch.setattr(journal, "LIMIT", written.log.stat().st_size)
     written.push()
     (writing,) = written.journal._writing.values()
@@ -188,7 +189,7 @@ def test_a_disk_that_is_full_ends_the_server_as_it_did(written: Written, monkeyp
         assert begun.wait(DEADLINE_S)
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(journal, "write_down", fails)
+    monkeypatch.setattr(files_, "write_down", fails)
     monkeypatch.setattr(journal, "LIMIT", written.log.stat().st_size)
     written.push()
     begun.set()

@@ -10,28 +10,23 @@ takes), or the system does, which outlives the process but not the power ("syste
 from __future__ import annotations
 
 import os
-import struct
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from threading import Thread
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
 from dlperf.kvstore import wire
 from dlperf.kvstore.config import Config
 from dlperf.kvstore.errors import StoreError
+from dlperf.kvstore.files import Writing, keep_names, record, records, write_whole
 from dlperf.kvstore.items import Item, Saved, load
 from dlperf.kvstore.ranges import Range, Table
 from dlperf.kvstore.replica import OPERATIONS, Frames
 
 LIMIT = 2**26
 """With so many bytes of operations the range is put down anew."""
-
-RECORD = struct.Struct("<IQ")
-"""Before a record: the checksum of the rest, and its bytes."""
 
 
 class Snapshot(msgspec.Struct, array_like=True):
@@ -59,21 +54,21 @@ class Journal:
     def append(self, number: int, index: int, frames: Frames) -> None:
         """Adds an operation to those since the snapshot."""
         file = self._files[number]
-        for piece in _record([index.to_bytes(8, "little"), *frames]):
+        for piece in record([index.to_bytes(8, "little"), *frames]):
             file.write(piece)
         self._dirty.add(number)
 
     def replace(self, number: int, range_: Range) -> None:
         """Puts a range down anew, and returns when it is: what was there stays until the new one is whole."""
         self._give_up(number)
-        pieces = chain.from_iterable(map(_record, _records_of(range_)))
+        pieces = chain.from_iterable(map(record, _records_of(range_)))
         write_whole(self._path(number, "snapshot"), pieces, self.always)
         if number in self._files:
             self._files[number].close()
         self._files[number] = self._path(number, "log").open("wb")
         self._path(number, "before").unlink(missing_ok=True)
         if self.always:
-            _keep_names(self.folder)
+            keep_names(self.folder)
         self._ranges[number], self._from[number] = range_, range_.index
 
     def drop(self, number: int) -> None:
@@ -107,7 +102,7 @@ class Journal:
         self._path(number, "log").replace(self._path(number, "before"))
         self._files[number] = self._path(number, "log").open("wb")
         if self.always:
-            _keep_names(self.folder)
+            keep_names(self.folder)
         self._writing[number] = Writing(path, _records_of(range_), range_.index, self.always)
 
     def _end(self, number: int) -> None:
@@ -115,7 +110,7 @@ class Journal:
         written = self._writing.pop(number)
         written.path.replace(self._path(number, "snapshot"))
         if self.always:
-            _keep_names(self.folder)
+            keep_names(self.folder)
         self._path(number, "before").unlink()
         self._from[number] = written.index
 
@@ -177,54 +172,17 @@ class Journal:
         file.seek(end)
         if self.always:
             os.fsync(file.fileno())
-            _keep_names(self.folder)
+            keep_names(self.folder)
         self._ranges[number] = range_
 
     def _log(self, number: int) -> Iterator[tuple[int, list[bytes], int]]:
         """Yields all operations that are put down: place, frames, and where the record ends in its file."""
         for kind in ("before", "log"):
-            for (index, *frames), end in _records(self._path(number, kind)):
+            for (index, *frames), end in records(self._path(number, kind)):
                 yield int.from_bytes(index, "little"), frames, end
 
     def _path(self, number: int, kind: str) -> Path:
         return self.folder / f"range-{number}.{kind}"
-
-
-class Writing:
-    """A snapshot that a thread writes into a file of its own, of a range when it had ``index`` operations.
-
-    The thread touches no other file: whoever began it puts this one in its place, or gives it up.
-    """
-
-    numbers = count()
-
-    def __init__(self, path: Path, records: Sequence[Frames], index: int, always: bool) -> None:
-        self.path, self.index = path.with_name(f"{path.name}.{next(self.numbers)}.part"), index
-        self._error: OSError | None = None
-        self._over = self._given_up = False
-        Thread(target=self._write, args=(records, always), daemon=True).start()
-
-    def _write(self, records: Sequence[Frames], always: bool) -> None:
-        try:
-            write_down(self.path, chain.from_iterable(map(_record, records)), always)
-        except OSError as error:
-            self._error = error
-        self._over = True
-        if self._given_up:
-            self.path.unlink(missing_ok=True)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is written; raises OSError where that failed."""
-        if self._over and self._error is not None:
-            raise self._error
-        return self._over
-
-    def give_up(self) -> None:
-        """Has the file removed, now or when the thread is through with it."""
-        self._given_up = True
-        if self._over:
-            self.path.unlink(missing_ok=True)
 
 
 def _records_of(range_: Range) -> list[Frames]:
@@ -236,14 +194,14 @@ def _records_of(range_: Range) -> list[Frames]:
 
 def _read_snapshot(path: Path) -> tuple[Snapshot, dict[tuple[str, int], Item]]:
     """Returns a snapshot's head and parts; raises ValueError with what is wrong with it."""
-    records = [frames for frames, _ in _records(path)]
-    if not records:
+    found = [frames for frames, _ in records(path)]
+    if not found:
         raise ValueError("its first record is not whole")
     try:
-        head = msgspec.msgpack.decode(records[0][0], type=Snapshot)
-        if len(records) - 1 != len(head.parts):
-            raise ValueError(f"{len(records) - 1} of {len(head.parts)} parts are whole")
-        parts = zip(head.parts, records[1:], strict=True)
+        head = msgspec.msgpack.decode(found[0][0], type=Snapshot)
+        if len(found) - 1 != len(head.parts):
+            raise ValueError(f"{len(found) - 1} of {len(head.parts)} parts are whole")
+        parts = zip(head.parts, found[1:], strict=True)
         return head, {(key, part): load(saved, frames) for (key, part, saved), frames in parts}
     except (msgspec.MsgspecError, StoreError) as error:
         raise ValueError(str(error)) from None
@@ -256,62 +214,3 @@ def _check(path: Path, head: Snapshot, config: Config) -> None:
             f"{path} was made with staleness {had[0]} and {had[1]} workers, and the configuration has {has[0]} and "
             f"{has[1]}: start with what it was made with, or give the servers and the scheduler an empty folder"
         )
-
-
-def write_whole(path: Path, pieces: Iterable[Any], always: bool) -> None:
-    """Writes a file that is there as a whole or not at all, even if the power goes: beside it first, then renamed."""
-    partial = path.with_name(path.name + ".part")
-    write_down(partial, pieces, always)
-    partial.replace(path)
-    if always:
-        _keep_names(path.parent)
-
-
-def write_down(path: Path, pieces: Iterable[Any], always: bool) -> None:
-    """Writes a file, and returns when the disk has it, or the system."""
-    with path.open("wb") as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
-        if always:
-            os.fsync(file.fileno())
-
-
-def _keep_names(folder: Path) -> None:
-    """Returns when the disk has the names of a folder's files: a file whose name is lost is lost with it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _record(frames: Frames) -> list[bytes | memoryview]:
-    """Returns the pieces of a record: its checksum and length, then each frame behind its own length."""
-    pieces: list[bytes | memoryview] = []
-    for frame in frames:
-        pieces += [len(frame).to_bytes(8, "little"), frame]
-    check = 0
-    for piece in pieces:
-        check = zlib.crc32(piece, check)
-    return [RECORD.pack(check, sum(map(len, pieces))), *pieces]
-
-
-def _records(path: Path) -> Iterator[tuple[list[bytes], int]]:
-    """Yields the frames of each record that is whole, up to the first that is not, and where it ends."""
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        while len(head := file.read(RECORD.size)) == RECORD.size:
-            check, length = RECORD.unpack(head)
-            if length > path.stat().st_size:
-                return
-            body = file.read(length)
-            if len(body) < length or zlib.crc32(body) != check:
-                return
-            frames, at = [], 0
-            while at < length:
-                size = int.from_bytes(body[at : at + 8], "little")
-                frames.append(body[at + 8 : at + 8 + size])
-                at += 8 + size
-            yield frames, file.tell()

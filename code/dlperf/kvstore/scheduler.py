@@ -13,7 +13,7 @@ from dlperf.kvstore import peers, security, wire
 from dlperf.kvstore.config import Config
 from dlperf.kvstore.connection import now
 from dlperf.kvstore.errors import Refused
-from dlperf.kvstore.journal import write_whole
+from dlperf.kvstore.files import write_whole
 from dlperf.kvstore.scheduling import Remembered, Scheduler
 
 TO_SCHEDULER = wire.decoder(peers.ToScheduler)
