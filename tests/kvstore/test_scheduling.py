@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dlperf.kvstore import peers
+from pathlib import Path
+
+import pytest
+
+from dlperf.kvstore import peers, wire
+from dlperf.kvstore.scheduler import remembered
 from dlperf.kvstore.scheduling import Remembered, Scheduler
 from tests.kvstore.simulated import config
 
@@ -98,3 +103,14 @@ def test_a_former_process_that_reports_before_its_successor_is_sent_away_again()
     report(again, 1, run=12)
     report(again, 0, run=10)
     assert again.view.runs == (10, 12)
+
+
+def test_a_file_that_is_damaged_or_of_another_cluster_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file, told = tmp_path / "scheduler", config(1, 2)
+    file.write_bytes(wire.encode(begun().state))
+    assert remembered(file, told) == begun().state
+    with pytest.raises(ValueError, match=r"scheduler is of 1 servers and 2 workers, and .* has 1 and 3: start with"):
+        remembered(file, config(1, 3))
+    file.write_bytes(file.read_bytes()[:-3])
+    with pytest.raises(ValueError, match=r"scheduler is damaged, .*: without it nobody knows"):
+        remembered(file, told)
