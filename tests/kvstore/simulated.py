@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,15 +34,27 @@ class Disk:
 
     def __init__(self) -> None:
         self.ranges: dict[int, Range] = {}
-        self.scheduler: bytes | None = None
+        self.logs: dict[int, dict[int, Sequence[Any]]] = {}
 
-    def append(self, number: int, index: int, frames: Sequence[Any]) -> None: ...
+    def append(self, number: int, index: int, frames: Sequence[Any]) -> None:
+        self.logs[number][index] = [bytes(frame) for frame in frames]
 
     def replace(self, number: int, range_: Range) -> None:
         self.ranges[number] = range_  # the same object: it is always what was last applied
+        self.logs[number] = {}
 
     def drop(self, number: int) -> None:
         self.ranges.pop(number, None)
+        self.logs.pop(number, None)
+
+    def since(self, number: int, index: int) -> list[Sequence[Any]]:
+        log = self.logs.get(number, {})
+        places = range(index + 1, max(log, default=0) + 1)
+        return [log[place] for place in places] if all(place in log for place in places) else []
+
+
+AGAIN = 5
+"""So many messages come once more when a connection repeats itself."""
 
 
 @dataclass(order=True)
@@ -61,16 +74,23 @@ def config(servers: int, workers: int, **options: Any) -> Config:
 
 
 class World:
-    """A cluster. ``loss`` is the share of messages that are lost; those between two ends never overtake each other."""
+    """A cluster. ``loss`` is the share of messages that are lost; those between two ends never overtake each other.
 
-    def __init__(self, config: Config, seed: int, loss: float = 0.0, slow: float = 0.01) -> None:
+    ``repeats`` is the share of messages behind which the last `AGAIN` of the same connection come once more, in their
+    order, as if a connection had been made anew and had not known what had arrived.
+    """
+
+    def __init__(self, config: Config, seed: int, loss: float = 0.0, slow: float = 0.01, repeats: float = 0.0) -> None:
         self.config, self.random = config, random.Random(seed)
-        self.loss, self.slow = loss, slow
+        self.loss, self.slow, self.repeats = loss, slow, repeats
+        self.sent: dict[tuple[Any, Any], deque[list[bytes]]] = {}
+        self.repeated = 0
         self.now, self.order, self.events = 0.0, 0, list[Event]()
         self.arrives: dict[tuple[Any, Any], float] = {}
         self.down: set[Any] = set()
         self.paused: dict[Any, list[Any]] = {}
         self.cut: set[Any] = set()
+        """Who is cut off from all others, and pairs (as frozensets) who are from each other."""
         self.disks = [Disk() for _ in config.servers]
         self.kept: bytes | None = None
         self.runs = iter(range(1, 10**9))
@@ -177,14 +197,23 @@ class World:
 
     def send(self, sender: Any, to: Any, message: wire.Message, frames: Sequence[Any]) -> None:
         copies = [bytes(wire.encode(message)), *(bytes(frame) for frame in frames)]
-        if self.random.random() < self.loss or sender in self.down:
+        if sender in self.down or self.random.random() < self.loss:
             return
+        before = self.sent.setdefault((sender, to), deque(maxlen=AGAIN))
+        before.append(copies)
+        self._carry(sender, to, copies)
+        if self.repeats and self.random.random() < self.repeats:
+            self.repeated += len(before)
+            for each in before:
+                self._carry(sender, to, each)
+
+    def _carry(self, sender: Any, to: Any, frames: list[bytes]) -> None:
         when = max(self.now + self.random.expovariate(1 / self.slow), self.arrives.get((sender, to), 0.0))
         self.arrives[sender, to] = when
-        self.at(when - self.now, lambda: self._deliver(sender, to, copies))
+        self.at(when - self.now, lambda: self._deliver(sender, to, frames))
 
     def _deliver(self, sender: Any, to: Any, frames: list[bytes]) -> None:
-        if {sender, to} & self.cut or to in self.down:
+        if {sender, to, frozenset((sender, to))} & self.cut or to in self.down:
             return
         self._do(to, lambda: self._receive(sender, to, frames))
 
@@ -201,8 +230,7 @@ class World:
             answer = self.scheduler.handle(message, self.now)
             if isinstance(message, peers.Beat) and not self.scheduler.is_former(message.run):
                 self.listeners[sender] = message.run
-            node = self.former.get(sender[1]) if sender[0] == "former" else self.nodes[sender[1]]
-            if answer is not None and (sender in self.processes or (node and node.run == message.run)):
+            if answer is not None and self._is_process(sender, message.run):
                 self.send("scheduler", sender, answer, ())  # an answer to a process that has ended reaches no other
             if self.scheduler.view.epoch != epoch:
                 self._announce()
@@ -224,6 +252,13 @@ class World:
         else:
             node.front(sender, frames)
 
+    def _is_process(self, who: Any, run: int) -> bool:
+        """Returns whether a process is still the one that said so."""
+        if who in self.processes:
+            return True
+        node = self.former.get(who[1]) if who[0] == "former" else self.nodes[who[1]]
+        return node is not None and node.run == run
+
     def _take(self, who: Any, sender: Any, frames: list[bytes]) -> None:
         client = self.processes[who]
         if sender != "scheduler":
@@ -241,6 +276,7 @@ class World:
     def crash(self, who: Any) -> None:
         self.down.add(who)
         self.paused.pop(who, None)
+        self.sent = {ends: last for ends, last in self.sent.items() if who not in ends}
 
     def restart(self, server: int, keeps: bool) -> None:
         """Starts a server again, with what its disk has or with an empty one."""

@@ -35,7 +35,8 @@ def test_a_part_that_has_an_operation_which_was_lost_on_the_way_does_not_fit() -
     told: list[tuple[type, tuple, list]] = []
     tail = made(10)
     copy = Outgoing(1, tail, lambda kind, *fields, frames=(): told.append((kind, fields, frames)))
-    joins = Incoming(peers.Begin(1, 0, 7, 1, tail.table()), None)
+    begin = next(frames for kind, _, frames in told if kind is peers.Begin)
+    joins = Incoming(peers.Begin(1, 0, 7, 1), begin, None)
     parts = [(fields, frames) for kind, fields, frames in told if kind is peers.Part]
     for fields, frames in parts:
         assert joins.take(peers.Part(1, 0, 7, *fields), frames)
@@ -50,7 +51,8 @@ def test_a_part_that_has_an_operation_which_was_lost_on_the_way_does_not_fit() -
 @pytest.mark.parametrize("seed", range(10))
 def test_pushes_count_once_though_servers_join_and_messages_are_lost(seed: int) -> None:
     chance = random.Random(seed)
-    world = World(config(3, 2, copies=2, staleness=None, patience=1000.0), seed, loss=0.1)
+    told = config(3, 2, copies=2, staleness=None, patience=1000.0)
+    world = World(told, seed, loss=0.1, repeats=0.2 * (seed % 2))
     assert world.run(10, lambda: everybody_is_in(world))
     created = [world.create(0, 0, f"k{number}", 1) for number in range(KEYS)]
     assert world.run(200, lambda: all(each.done for each in created))
@@ -103,3 +105,40 @@ def test_pushes_count_once_though_servers_join_and_messages_are_lost(seed: int) 
 def test_messages_of_a_copy_survive_the_wire() -> None:
     part = peers.Part(1, 0, 7, 1, 1, 10, "k", 0, made(1).items["k0", 0].save()[0])
     assert wire.decode(wire.encode(part), wire.decoder(peers.FromPeer)) == part
+
+
+def test_a_copy_that_begins_twice_is_not_thrown_away() -> None:
+    """A connection repeats what it had sent, when all of the copy has come and the server counts."""
+    world = World(config(2, 1, copies=2, staleness=None, patience=1000.0), 0)
+    assert world.run(10, lambda: everybody_is_in(world))
+    made_ = world.create(0, 0, "k", 1)
+    assert world.run(10, lambda: made_.done)
+    world.crash(("server", 1))
+    world.run(5)
+    world.restart(1, keeps=False)
+    deliver, begun = world._deliver, list[tuple]()
+
+    def listen(sender: object, to: object, frames: list[bytes]) -> None:
+        deliver(sender, to, frames)
+        if sender == ("server", 0) and to == ("server", 1):
+            message = wire.decode(frames[0], wire.decoder(peers.FromPeer))
+            begun.extend([(sender, to, frames)] * isinstance(message, peers.Begin))
+
+    world._deliver = listen  # type: ignore[method-assign]
+    joins = world.nodes[1].replicas[0]
+    assert world.run(30, lambda: joins.range is not None and not joins.range.partial)
+    for each in begun:
+        deliver(*each)
+    assert joins.range is not None
+    assert not joins.range.partial
+
+
+def test_what_the_joining_server_said_before_it_had_all_begins_no_other_copy() -> None:
+    told: list[type] = []
+    tail = made(10)
+    copy = Outgoing(1, tail, lambda kind, *fields, frames=(): told.append(kind))
+    assert not copy.is_past(peers.Have(1, 0, 7, 0, True, copy=1))
+    copy.got(peers.Got(1, 0, 7, 1, 4))
+    assert copy.is_past(peers.Have(1, 0, 7, 0, True, copy=1))
+    assert copy.is_past(peers.Have(1, 0, 7, 9, False, True, copy=1))
+    assert not copy.is_past(peers.Have(1, 0, 7, 10, False, True, copy=1))

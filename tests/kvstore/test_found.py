@@ -162,3 +162,25 @@ def test_the_only_one_that_has_all_of_a_range_stays_until_another_has() -> None:
     for range_ in (0, 1):
         view = membership.caught_up(view, range_, 1, 2)
     assert not membership.is_needed(view, 0)
+
+
+def test_a_push_whose_acknowledgement_was_lost_is_told_as_one_that_came_again() -> None:
+    """One that was refused is none: it did not count."""
+    it = world(1, 1)
+    made = it.create(0, 0, "k", 1)
+    assert it.run(10, lambda: made.done)
+    deliver, lost = it._deliver, [0]
+
+    def lose(sender: object, to: object, frames: list[bytes]) -> None:
+        answer = sender == ("server", 0) and to != "scheduler"
+        lost[0] += answer
+        if not answer or lost[0] % 2 == 0:
+            deliver(sender, to, frames)
+
+    it._deliver = lose
+    push = it.push(0, 0, "k", number(1))
+    assert it.run(20, lambda: push.done)
+    refused = it.push(0, 0, "none", number(1))
+    assert it.run(20, lambda: refused.done)
+    assert lost == [4]
+    assert it.nodes[0].duplicates == {"push": 1}

@@ -47,13 +47,15 @@ def test_the_last_server_of_a_range_stays_until_it_comes_back_with_it() -> None:
     assert not lost.is_up(1)
 
 
-def test_after_all_were_down_a_range_is_with_one_that_has_it() -> None:
-    view = membership.recovered(begun(3, 2), (11, 12, 13), [[0, 2], [0, 1], [1, 2]], 2)
-    assert view.chains == ((0,), (1,), (2,))
-    assert view.joining == (1, 2, 0)
-    without = membership.recovered(begun(3, 2), (0, 12, 13), [[], [0, 1], [1, 2]], 2)
-    assert without.chains == ((1,), (1,), (2,))
-    untouched = membership.recovered(begun(3, 2), (1, 2, 3), [[], [], []], 2)
+def test_after_all_were_down_a_range_is_with_those_that_have_it() -> None:
+    all_have = [{0: 9, 2: 9}, {0: 8, 1: 9}, {1: 10, 2: 9}]
+    view = membership.recovered(begun(3, 2), (11, 12, 13), all_have, 2)
+    assert view.chains == ((0, 1), (2, 1), (2, 0))  # who has most of a range first
+    assert view.joining == (NOBODY,) * 3
+    without = membership.recovered(begun(3, 2), (0, 12, 13), [{}, *all_have[1:]], 2)
+    assert without.chains == ((1,), (2, 1), (2,))
+    assert without.joining == (2, NOBODY, 1)
+    untouched = membership.recovered(begun(3, 2), (1, 2, 3), [{}, {}, {}], 2)
     assert untouched.chains == ((0, 1), (1, 2), (2, 0))
 
 

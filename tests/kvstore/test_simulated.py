@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from dlperf.kvstore.membership import NOBODY
 from tests.kvstore.simulated import World, config
 
 PLACES = 300
-FAULTS = "crash", "pause", "cut", "scheduler", "pause and scheduler", "replace"
+FAULTS = "crash", "pause", "cut", "pair", "apart", "scheduler", "pause and scheduler", "replace"
 
 
 def whole(world: World) -> bool:
@@ -49,10 +50,27 @@ def suffer(world: World, chance: random.Random, disks: bool) -> None:
     elif what == "cut":
         world.cut.add(who)
         world.at(long, lambda: world.cut.discard(who))
+    elif what == "pair":
+        servers = range(len(world.config.servers))
+        pair = frozenset(("server", server) for server in chance.sample(servers, 2))
+        world.cut.add(pair)
+        world.at(long, lambda: world.cut.discard(pair))
+    elif what == "apart":  # a server and a worker reach each other, and nobody else
+        pairs = apart(world, who[1], 0)
+        world.at(long, lambda: world.cut.difference_update(pairs))
     else:
         world.crash("scheduler")
         world.at(long, world.restart_scheduler)
     world.at(long + 3.0, lambda: suffer(world, chance, disks))
+
+
+def apart(world: World, server: int, worker: int) -> set[frozenset[Any]]:
+    """Cuts off a server and a worker from all others, but not from each other; returns the pairs that are cut."""
+    both = {("server", server), world.who[worker]}
+    others = {"scheduler", *(("server", s) for s in range(len(world.config.servers))), *world.who.values()} - both
+    pairs = {frozenset((one, other)) for one in both for other in others}
+    world.cut |= pairs
+    return pairs
 
 
 def test_a_server_that_was_replaced_while_it_was_silent_counts_no_more() -> None:
@@ -120,12 +138,26 @@ def busy(world: World, chance: random.Random, additions: list[Addition], reads: 
     return lambda: len(additions) + len(reads) == PLACES
 
 
-@pytest.mark.parametrize("loss", [0.0, 0.1])
+@pytest.mark.parametrize(("loss", "repeats"), [(0.0, 0.0), (0.1, 0.0), (0.05, 0.1)])
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_acknowledged_stays_and_counts_once(seed: int, loss: float) -> None:
+def test_what_is_acknowledged_stays_and_counts_once(seed: int, loss: float, repeats: float) -> None:
+    world, found = what_happens(seed, loss, repeats)
+    assert found == []
+    assert (world.repeated > 1000) == (repeats > 0)
+    assert duplicates(world) > 0 or not loss
+
+
+def duplicates(world: World) -> int:
+    """Returns how many pushes servers say that they received again, those that have ended left out."""
+    return sum(node.duplicates["push"] for node in world.nodes)
+
+
+def what_happens(seed: int, loss: float, repeats: float) -> tuple[World, list[str]]:
+    """Returns a world after random faults, and what speaks against all that its workers saw."""
     chance = random.Random(seed)
     copies = 2 + seed % 2
-    world = World(config(4, 2, copies=copies, staleness=None, patience=1000.0), seed, loss)
+    told = config(4, 2, copies=copies, staleness=None, patience=1000.0)
+    world = World(told, seed, loss, repeats=repeats)
     assert world.run(10, lambda: everybody_is_in(world))
     made = [world.create(worker, 0, "k", PLACES) for worker in range(2)]
     assert world.run(60, lambda: all(each.done for each in made))
@@ -138,14 +170,14 @@ def test_what_is_acknowledged_stays_and_counts_once(seed: int, loss: float) -> N
     begin = world.now
     assert world.run(100, lambda: last.done)
     reads.append(Read(tuple(got[0]), begin, world.now))
-    assert objections(additions, reads) == []
-    assert sum(got[0]) == len(additions)
+    found = objections(additions, reads)
+    return world, found + [f"{sum(got[0])} of {len(additions)} additions are there"] * (sum(got[0]) != len(additions))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_after_a_power_cut_all_is_there(seed: int) -> None:
     chance = random.Random(seed)
-    world = World(config(3, 2, copies=2, staleness=None, patience=1000.0), seed)
+    world = World(config(3, 2, copies=2, staleness=None, patience=1000.0), seed, repeats=0.1 * (seed % 2))
     assert world.run(10, lambda: everybody_is_in(world))
     made = [world.create(worker, 0, "k", PLACES) for worker in range(2)]
     assert world.run(60, lambda: all(each.done for each in made))
@@ -187,7 +219,7 @@ def test_a_worker_that_is_gone_is_dropped_told_of_or_waited_for(on_lost: str) ->
 def test_a_round_is_the_same_for_all_whatever_fails(seed: int) -> None:
     """After round n everybody reads what everybody pushed in n rounds, no more and no less."""
     chance = random.Random(seed)
-    world = World(config(3, 3, copies=2, staleness=0, patience=1000.0), seed, 0.05)
+    world = World(config(3, 3, copies=2, staleness=0, patience=1000.0), seed, 0.05, repeats=0.1 * (seed % 2))
     assert world.run(10, lambda: everybody_is_in(world))
     made = [world.create(worker, 0, "k", 3) for worker in range(3)]
     assert world.run(60, lambda: all(each.done for each in made))
@@ -227,3 +259,8 @@ def test_a_round_is_the_same_for_all_whatever_fails(seed: int) -> None:
     for worker in range(3):
         work(worker, 0)
     assert world.run(2000, lambda: finished == [rounds] * 3), finished
+
+
+def test_more_workers_than_servers_are_simulated_too() -> None:
+    world = World(config(1, 2), 0)
+    assert world.run(10, lambda: everybody_is_in(world))

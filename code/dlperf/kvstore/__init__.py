@@ -28,6 +28,7 @@ with the parameter server, OSDI 2014. What a worker's program needs is below; th
 ``config``       what a cluster is told
 ``security``     who is let in
 ``journal``      ranges on disk
+``files``        files of records, which are there as a whole or not at all
 ``metrics``      what a server is doing
 ``server``       a server's process
 ``scheduler``    the scheduler's process

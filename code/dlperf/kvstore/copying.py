@@ -30,7 +30,7 @@ class Outgoing:
         self._keys = list(range_.items)
         self._sent = self._got = 0
         self._ended, self._seen = False, -1
-        tell(peers.Begin, number, range_.table())
+        tell(peers.Begin, number, frames=peers.table_to_frames(range_.table()))
         self._go_on()
 
     def got(self, message: peers.Got) -> None:
@@ -38,6 +38,10 @@ class Outgoing:
         if message.copy == self.number:
             self._got = max(self._got, message.number)
             self._go_on()
+
+    def is_past(self, message: peers.Have) -> bool:
+        """Returns whether the server that joins has told of more than this since: the message came late, or twice."""
+        return self._got > 0 if message.nothing else message.index < self.has
 
     def again(self, parts: int) -> None:
         """The server that joins has so many parts, and what was sent behind them did not fit: it is sent again."""
@@ -73,10 +77,11 @@ class Outgoing:
 class Incoming:
     """The copy that a server which joins is receiving; ``range`` is partial until it has come to its end."""
 
-    def __init__(self, begin: peers.Begin, staleness: int | None) -> None:
+    def __init__(self, begin: peers.Begin, frames: Sequence[Any], staleness: int | None) -> None:
         self.number, self.parts = begin.copy, 0
-        self.range = Range(len(begin.table.clocks), staleness)
-        self.range.restore(begin.table)
+        table = peers.table_from_frames(frames)
+        self.range = Range(len(table.clocks), staleness)
+        self.range.restore(table)
         self.range.partial = True
 
     def take(self, message: peers.Part | peers.End, frames: Sequence[Any]) -> bool:

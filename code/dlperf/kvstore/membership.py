@@ -9,7 +9,7 @@ availability, OSDI 2004.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -52,13 +52,14 @@ class View(wire.Message, frozen=True):
 class Seat:
     """A server's ``place`` in the chain of a range: 0 is the head; `NOBODY`, it is none of it, but may be joining.
 
-    ``before`` and ``after`` are its neighbours; behind the tail comes the ``joiner``, which hears from the tail.
+    ``before`` and ``next`` are the servers that it hears from and that hear from it. The tail's next is the ``joiner``,
+    if there is one.
     """
 
     place: int = NOBODY
     is_tail: bool = False
     before: int = NOBODY
-    after: int = NOBODY
+    next: int = NOBODY
     joiner: int = NOBODY
 
 
@@ -70,8 +71,8 @@ def seat(view: View, range_: int, server: int) -> Seat:
         return Seat(joiner=joiner)
     here = line.index(server)
     before = line[here - 1] if here else NOBODY
-    after = line[here + 1] if here + 1 < len(line) else NOBODY
-    return Seat(here if server in chain else NOBODY, here == len(chain) - 1, before, after, joiner)
+    behind = line[here + 1] if here + 1 < len(line) else NOBODY
+    return Seat(here if server in chain else NOBODY, here == len(chain) - 1, before, behind, joiner)
 
 
 def empty(servers: int, workers: int) -> View:
@@ -106,19 +107,19 @@ def server_came(view: View, server: int, run: int, holds: Collection[int], copie
     return _next(view, copies, runs=runs, chains=tuple(chains))
 
 
-def recovered(view: View, runs: Sequence[int], holds: Sequence[Collection[int]], copies: int) -> View:
+def recovered(view: View, runs: Sequence[int], holds: Sequence[Mapping[int, int]], copies: int) -> View:
     """Returns the view after all have been down, the scheduler among them, when servers have reported with ``runs``.
 
-    A server that was not down stays what it was. Of a chain that was, any server will do that has the range on its
-    disk, since all had what was acknowledged: the first one does, and the others are filled up anew. Where none has
-    reported yet, the chain waits for any of them.
+    A server that was not down stays what it was. Of a chain that was, all have what was acknowledged, so those that
+    have the range on their disks are the chain again; ``holds`` says how many operations of it each has, and who has
+    more comes first, to give the others what they lack. Where none has reported yet, the chain waits for any of them.
     """
     chains = []
     for r, chain in enumerate(view.chains):
         same = [server for server in chain if runs[server] and runs[server] == view.runs[server]]
-        back = [server for server in chain if runs[server] and r in holds[server]]
+        back = [(-holds[server][r], place) for place, server in enumerate(chain) if runs[server] and r in holds[server]]
         gone = [server for server in chain if not runs[server]]
-        chains.append(tuple(same or back[:1] or gone))
+        chains.append(tuple(same or [chain[place] for _, place in sorted(back)] or gone))
     changes = {"runs": tuple(runs), "chains": tuple(chains), "joining": (NOBODY,) * len(chains)}
     return _next(view, copies, **changes)
 

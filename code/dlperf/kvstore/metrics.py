@@ -80,6 +80,14 @@ class _State:
         for reason, count in dict(node.refused).items():
             refused.add_metric([reason], count)
         yield refused
+        again = CounterMetricFamily(
+            "kvstore_duplicates",
+            "Operations of workers that came again and did not count twice",
+            labels=["operation"],
+        )
+        for kind, count in node.duplicates.items():
+            again.add_metric([kind], count)
+        yield again
         index = GaugeMetricFamily("kvstore_operations", "Operations of a range that this server has", labels=["range"])
         queue = GaugeMetricFamily("kvstore_unacknowledged", "Operations that the next server lacks", labels=["range"])
         waiting = GaugeMetricFamily("kvstore_waiting", "Workers that wait for others", labels=["range"])

@@ -41,6 +41,8 @@ class Node:
         self.unwelcome = ""
         self.leaving = False
         self.refused: Counter[str] = Counter()
+        self.silent: dict[int, tuple[int, float]] = {}
+        """By range, the next server and since when it has said nothing."""
         self.replicas = [
             Replica(me, number, self._out, keeper, config.workers, config.staleness, config.on_lost)
             for number in range(len(config.servers))
@@ -138,7 +140,9 @@ class Node:
     def beat(self) -> None:
         """Tells the scheduler that this server is there."""
         holds = tuple(
-            r.number for r in self.replicas if r.range and not r.range.partial and (r.seat.place >= 0 or not r.view)
+            (r.number, r.range.index)
+            for r in self.replicas
+            if r.range and not r.range.partial and (r.seat.place >= 0 or not r.view)
         )
         at = int(self.clock() * 1e9)
         self.send(
@@ -148,12 +152,42 @@ class Node:
     def nudge(self) -> None:
         """Asks again where an answer is lacking."""
         for replica in self.replicas:
+            self._complain(replica)
             replica.nudge()
             self._report(replica)
+
+    def _complain(self, replica: Replica) -> None:
+        """Tells the scheduler of a next server that has said nothing for longer than `Config.dead`, though asked to.
+
+        One that joins, and for which nothing waits, may take its time. Who has not heard of the scheduler itself does
+        not complain: it is cut off, or was paused, and has not yet looked at what has come meanwhile.
+        """
+        now, who = self.clock(), replica.seat.next
+        waits = (
+            replica.range is not None and replica.seat.place >= 0 and (not replica.seat.is_tail or replica.is_followed)
+        )
+        if not (replica.quiet and waits):
+            self.silent.pop(replica.number, None)
+            silent = False
+        else:
+            before, since = self.silent.setdefault(replica.number, (who, now))
+            if before != who:
+                self.silent[replica.number] = who, now
+            silent = before == who and now - since > self.config.dead
+        if (silent or replica.is_beyond_help) and now <= self.lease:
+            self.send("scheduler", None, peers.Stuck(self.view.epoch, replica.number, self.me, who), ())
 
     def _report(self, replica: Replica) -> None:
         if replica.has_filled:
             self.send("scheduler", None, peers.CaughtUp(self.view.epoch, replica.number, replica.seat.joiner), ())
+
+    @property
+    def duplicates(self) -> Counter[str]:
+        """How many operations of workers came again though they were applied, by their kind: none counted twice."""
+        total = Counter({"push": 0})
+        for replica in self.replicas:
+            total.update(dict(replica.duplicates))
+        return total
 
     @property
     def has_left(self) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
 
 from dlperf.kvstore import wire
+from dlperf.kvstore.errors import Refused
 from dlperf.kvstore.items import Saved
 from dlperf.kvstore.membership import View
 from dlperf.kvstore.ranges import Table
@@ -52,10 +56,26 @@ class Have(Peer, frozen=True):
 
 
 class Begin(Peer, frozen=True):
-    """A copy begins, the ``copy``-th that the sender makes: all but the parts."""
+    """A copy begins, the ``copy``-th that the sender makes: all but the parts, in frames (`table_to_frames`)."""
 
     copy: wire.Count
-    table: Table
+
+
+def table_to_frames(table: Table) -> list[bytes]:
+    """Returns a table as frames: what many workers have been refused is longer than a header, or a frame, may be."""
+    whole = wire.encode(table)
+    return [whole[at : at + wire.PAYLOAD] for at in range(0, len(whole), wire.PAYLOAD)]
+
+
+def table_from_frames(frames: Sequence[Any]) -> Table:
+    """Returns the table; raises `Refused` where it is none."""
+    try:
+        return TABLE.decode(b"".join(frames))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused("malformed", f"this is no table: {error}") from None
+
+
+TABLE = msgspec.msgpack.Decoder(Table)
 
 
 class Part(Peer, frozen=True):
@@ -89,7 +109,8 @@ FromPeer = Forward | Ack | Sync | Have | Begin | Part | Got | End
 class Beat(wire.Message, frozen=True):
     """A server or worker is alive, and knows ``epoch``; ``at`` is its own clock, in nanoseconds, to be sent back.
 
-    Until the scheduler knows the ``run`` this also reports a process; a server's then tells which ranges it ``holds``.
+    Until the scheduler knows the ``run`` this also reports a process; a server's then tells which ranges it ``holds``,
+    each with the number of operations that it has.
     """
 
     role: Literal["server", "worker"]
@@ -97,7 +118,7 @@ class Beat(wire.Message, frozen=True):
     run: wire.Count
     epoch: wire.Count
     at: wire.Count
-    holds: tuple[wire.Small, ...] = ()
+    holds: tuple[tuple[wire.Small, wire.Count], ...] = ()
     leaving: bool = False
 
 
@@ -107,6 +128,18 @@ class CaughtUp(wire.Message, frozen=True):
     epoch: wire.Count
     range: wire.Small
     server: wire.Small
+
+
+class Stuck(wire.Message, frozen=True):
+    """From a ``server``: the ``next`` of a range's chain does not answer, or lacks what it cannot be given.
+
+    Both may be alive, and the link between them cut: only the scheduler can tell who is to go on without whom.
+    """
+
+    epoch: wire.Count
+    range: wire.Small
+    server: wire.Small
+    next: wire.Small
 
 
 class Heard(wire.Message, frozen=True):
@@ -122,5 +155,5 @@ class Unwelcome(wire.Message, frozen=True):
     detail: wire.Text
 
 
-ToScheduler = Beat | CaughtUp
+ToScheduler = Beat | CaughtUp | Stuck
 FromScheduler = Heard | Unwelcome

@@ -7,7 +7,7 @@ goes on from there. Nothing is believed that was sent in another epoch.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -51,14 +51,17 @@ class Keeper(Protocol):
     def drop(self, number: int) -> None:
         """The range is held no more."""
 
+    def since(self, number: int, index: int) -> list[Frames]:
+        """Returns the operations behind the ``index``-th, or nothing where not all of them are there."""
+
 
 @dataclass
 class Entry:
-    """An operation that the rest of the chain may not have: its place, its frames, and the slowest clock after it."""
+    """An operation that the next server may not have: its place, its frames, and the range's slowest clock after it."""
 
     index: int
     frames: Frames
-    slowest: int
+    slowest_after: int
 
 
 @dataclass
@@ -84,9 +87,13 @@ class Replica:
     """Whether the next server has said in this epoch what it has."""
     quiet: bool = False
     """Whether the next server has said nothing since this was last looked at, though it ought to."""
+    is_beyond_help: bool = False
+    """Whether the next server of the chain lacks what nobody can send it: only as one that joins can it be filled."""
     outgoing: Outgoing | None = None
     incoming: Incoming | None = None
     copies: int = 0
+    duplicates: Counter[str] = field(default_factory=Counter)
+    """So many operations that were applied came again, by their kind, and did not count twice."""
 
     def __post_init__(self) -> None:
         self.waiting = Waiting(self)
@@ -95,7 +102,7 @@ class Replica:
         """Takes the seat that a view gives: what was acknowledged stays so, and neighbours compare what they have."""
         self.view, self.seat = view, seat(view, self.number, self.me)
         self.outgoing = self.incoming = None
-        self.compared = False
+        self.compared = self.is_beyond_help = False
         self.waiting.clear()
         if self.seat.place < 0 or (self.range is not None and self.range.partial):
             self._forget()
@@ -135,6 +142,8 @@ class Replica:
             self.range.check_turn(op)
             self.range.check(op, frames[1:])
         except Again as again:
+            if self.range.why_refused(op) is None:
+                self.duplicates[type(op).__name__.lower()] += 1
             self.waiting.answer(again.index, address, op)
             return
         except Refused as refused:
@@ -169,11 +178,11 @@ class Replica:
         if self.seat.place < 0:  # it joins
             self._tell(self.seat.before, peers.Ack, index)
         elif not self.seat.is_tail or self.outgoing:
-            self.log.append(Entry(index, frames, self.range.slowest))
+            self.log.append(Entry(index, frames, self.range.slowest))  # for who joins behind a tail, too
             if self.outgoing and not self.outgoing.everything and len(self.log) > LONGEST:
                 self.outgoing = None  # who joins takes too little: a new copy begins when it says what it has
                 self.log.clear()
-            self._tell(self.seat.after, peers.Forward, index, frames=frames)
+            self._tell(self.seat.next, peers.Forward, index, frames=frames)
         if self.seat.is_tail and not self.is_followed:
             self._commit(index)
 
@@ -185,7 +194,9 @@ class Replica:
         if index == self.range.index:
             slowest = self.range.slowest
         else:
-            slowest = next((e.slowest for e in reversed(self.log) if e.index <= index), self.waiting.slowest)
+            slowest = next(
+                (e.slowest_after for e in reversed(self.log) if e.index <= index), self.waiting.slowest_counted
+            )
         first, self.committed = self.committed + 1, max(self.committed, index)
         self._trim()
         self.waiting.counted(range(first, index + 1), slowest)
@@ -197,20 +208,20 @@ class Replica:
 
     def receive(self, sender: int, message: Any, frames: Frames) -> None:
         """Takes what another server of the chain says in this epoch."""
-        if sender == self.seat.after and (self.compared or isinstance(message, peers.Have)):
+        if sender == self.seat.next and (self.compared or isinstance(message, peers.Have)):
             self.compared, self.quiet = True, False
         match message:
             case peers.Forward() if sender == self.seat.before and self.floor is not None:
                 self._forwarded(message, frames)
-            case peers.Ack() if sender == self.seat.after and self.range is not None:
+            case peers.Ack() if sender == self.seat.next and self.range is not None:
                 self._acknowledged(message.index)
             case peers.Sync() if sender == self.seat.before:
                 self._compare(message)
-            case peers.Have() if sender == self.seat.after and self.range is not None:
-                self._go_on(message)
+            case peers.Have() if sender == self.seat.next and self.range is not None:
+                self._bring_up_to_date(message)
             case peers.Begin() | peers.Part() | peers.End() if sender == self.seat.before and self.seat.place < 0:
                 self._copied(message, frames)
-            case peers.Got() if sender == self.seat.after and self.outgoing:
+            case peers.Got() if sender == self.seat.next and self.outgoing:
                 self.outgoing.got(message)
 
     def _forwarded(self, message: peers.Forward, frames: Frames) -> None:
@@ -237,9 +248,9 @@ class Replica:
 
     def sync(self) -> None:
         """Asks the next server what it has."""
-        if self.range is not None and self.seat.after != NOBODY and self.seat.place >= 0:
+        if self.range is not None and self.seat.next != NOBODY and self.seat.place >= 0:
             self.quiet = True
-            self._tell(self.seat.after, peers.Sync, self.range.index, self.outgoing.number if self.outgoing else 0)
+            self._tell(self.seat.next, peers.Sync, self.range.index, self.outgoing.number if self.outgoing else 0)
 
     def nudge(self) -> None:
         """Asks the next server again if it has said nothing since the last nudge; to be called from time to time."""
@@ -263,32 +274,54 @@ class Replica:
         else:
             self._tell(self.seat.before, peers.Have, self.range.index, False, self.range.partial, copy, parts)
 
-    def _go_on(self, message: peers.Have) -> None:
-        """Sends the next server what it lacks: operations of the log and parts, or, where these do not reach, a copy.
+    def _bring_up_to_date(self, message: peers.Have) -> None:
+        """Sends the next server what it lacks, or, where that is not known any more, begins a copy for who joins.
 
-        What it says of a copy that was given up is about nothing that it has or will have.
+        What it says of a copy that was given up is about nothing that it has or will have, and what it said before may
+        come once more.
         """
         assert self.range is not None
-        if self.outgoing and message.copy != self.outgoing.number:
+        if self.outgoing and (message.copy != self.outgoing.number or self.outgoing.is_past(message)):
             return
+        if not message.nothing and self._reaches(message.index):
+            self._send_what_lacks(message)
+        elif self.seat.is_tail:
+            self._begin_copy()
+        else:
+            self.is_beyond_help = message.nothing or message.index >= self.committed  # else it is an old word
+
+    def _reaches(self, index: int) -> bool:
+        """Returns whether the log has all operations behind the ``index``-th, if need be with those of the disk."""
+        assert self.range is not None
         reach = self.range.index - len(self.log)
         if self.outgoing is not None:
-            reach = max(reach, self.outgoing.has)
-        if not message.nothing and message.index >= reach:
-            if self.outgoing:
-                if not message.partial:
-                    self.outgoing.is_there()  # that word of it may have been lost
-                self._acknowledged(message.index)
-            for entry in self.log:
-                if entry.index > message.index:
-                    self._tell(self.seat.after, peers.Forward, entry.index, frames=entry.frames)
-            if self.outgoing and message.partial:
-                self.outgoing.again(message.parts)
-        elif self.seat.is_tail:
-            self.log.clear()
-            self.copies += 1
-            tell = lambda kind, *fields, frames=(): self._tell(self.seat.after, kind, *fields, frames=frames)
-            self.outgoing = Outgoing(self.copies, self.range, tell)
+            return index >= max(reach, self.outgoing.has)
+        if self.committed <= index < reach and not self.seat.is_tail:  # all have lost power: the log is on the disk
+            before = self.keeper.since(self.number, index)[: reach - index]
+            entries = [Entry(index + 1 + n, frames, self.waiting.slowest_counted) for n, frames in enumerate(before)]
+            if len(entries) == reach - index:
+                self.log.extendleft(reversed(entries))
+                return True
+        return index >= reach
+
+    def _send_what_lacks(self, message: peers.Have) -> None:
+        """Sends the next server operations again, and parts of its copy, from where it is."""
+        if self.outgoing:
+            if not message.partial:
+                self.outgoing.is_there()  # that word of it may have been lost
+            self._acknowledged(message.index)
+        for entry in self.log:
+            if entry.index > message.index:
+                self._tell(self.seat.next, peers.Forward, entry.index, frames=entry.frames)
+        if self.outgoing and message.partial:
+            self.outgoing.again(message.parts)
+
+    def _begin_copy(self) -> None:
+        assert self.range is not None
+        self.log.clear()
+        self.copies += 1
+        tell = lambda kind, *fields, frames=(): self._tell(self.seat.next, kind, *fields, frames=frames)
+        self.outgoing = Outgoing(self.copies, self.range, tell)
 
     @property
     def is_followed(self) -> bool:
@@ -306,7 +339,9 @@ class Replica:
     def _copied(self, message: Any, frames: Frames) -> None:
         was_partial = self.range is not None and self.range.partial
         if isinstance(message, peers.Begin):
-            self.incoming = Incoming(message, self.staleness)
+            if self.incoming is not None and message.copy <= self.incoming.number:
+                return  # it came before, and parts of it may be here
+            self.incoming = Incoming(message, frames, self.staleness)
             self.range = self.incoming.range
         elif self.incoming is None or message.copy != self.incoming.number:
             pass  # of a copy that was given up

@@ -7,6 +7,7 @@ hears of it, so that it never takes one back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -38,9 +39,11 @@ class Scheduler:
         servers = len(config.servers)
         nobody = Remembered(membership.empty(servers, config.workers), [0] * config.workers, [0] * servers, [])
         self.state = before or nobody
-        self.holds: list[tuple[int, ...]] = [()] * servers
+        self.holds: list[dict[int, int]] = [{}] * servers
         self.back = [0] * servers  # runs that have reported while it recovers
         self.replaced = [float("-inf")] * servers  # when the process was heard last in whose place another has come
+        self.ignored = 0
+        """The process of a server that is not heard until it is taken for dead, if there is one: see `_stuck`."""
         self.recovering = self.state.view.epoch > 0
         self.forgot = ""
         """What is there that this scheduler has no file of, if anything: it must be given the file; it leads nobody."""
@@ -60,6 +63,9 @@ class Scheduler:
                 view = membership.caught_up(self.view, message.range, message.server, self.config.copies)
                 self._change(view)
             return None
+        if isinstance(message, peers.Stuck):
+            self._stuck(message)
+            return None
         total = len(self.config.servers) if message.role == "server" else self.config.workers
         if message.rank >= total:
             return peers.Unwelcome(f"this cluster has {total} {message.role}s, from 0; there is no {message.rank}")
@@ -71,6 +77,8 @@ class Scheduler:
                 "has no file: start it with the folder that it had"
             )
             return None
+        if self.ignored and message.run == self.ignored:
+            return None
         before = self.heard.get((message.role, message.rank), now)
         self.heard[message.role, message.rank] = now
         try:
@@ -79,10 +87,24 @@ class Scheduler:
             return peers.Unwelcome(str(error))
         return peers.Heard(message.at, None if message.epoch == self.view.epoch else self.view)
 
+    def _stuck(self, message: peers.Stuck) -> None:
+        """Goes on without a server that the one before it in a chain does not reach, though it may be alive.
+
+        It is not heard from now on, and not answered. So its lease has ended when it is taken for dead, as any server
+        is that has been silent for as long; its next beat brings it back, to be filled up. One at a time, and nothing
+        that it says itself: where each of two complains of the other, the first one is believed.
+        """
+        view = self.view
+        if message.epoch != view.epoch or self.recovering or self.ignored:
+            return
+        line = [*view.chains[message.range], view.joining[message.range]] if message.range < len(view.chains) else []
+        if (message.server, message.next) in pairwise(line) and message.next != membership.NOBODY:
+            self.ignored = view.runs[message.next]
+
     def _server(self, beat: peers.Beat, before: float, now: float) -> None:
         """Takes a server's beat; ``before`` is when the one before it came."""
         server, view = beat.rank, self.view
-        self.holds[server] = beat.holds
+        self.holds[server] = dict(beat.holds)
         if beat.leaving:
             if view.runs[server] and not membership.is_needed(view, server):
                 self._change(membership.servers_gone(view, [server], self.config.copies))
@@ -98,7 +120,7 @@ class Scheduler:
         elif view.runs[server] == beat.run or (view.runs[server] and now - self.replaced[server] <= self.config.dead):
             pass  # the process before may still answer reads, until its lease ends
         elif view.epoch:
-            self._change(membership.server_came(view, server, beat.run, beat.holds, self.config.copies))
+            self._change(membership.server_came(view, server, beat.run, self.holds[server], self.config.copies))
         else:
             self._first(server, beat)
 
@@ -106,7 +128,7 @@ class Scheduler:
         """Begins when all servers are there, unless one has ranges from another time."""
         if beat.holds:
             raise ValueError(
-                f"server {server} has ranges {list(beat.holds)} on its disk, and the scheduler knows of none: "
+                f"server {server} has ranges {list(self.holds[server])} on its disk, and the scheduler knows of none: "
                 "give the scheduler its old folder, or the server an empty one"
             )
         runs = tuple(beat.run if each == server else old for each, old in enumerate(self.view.runs))
@@ -142,6 +164,8 @@ class Scheduler:
             self._recover()
         if gone := [rank for role, rank in late if role == "server" and self.view.epoch and self.view.runs[rank]]:
             self._change(membership.servers_gone(self.view, gone, self.config.copies))
+        if self.ignored not in self.view.runs:
+            self.ignored = 0
         for role, rank in late:
             if role == "worker" and rank not in self.view.lost:
                 self._change(membership.worker_gone(self.view, rank, drop=self.config.on_lost == "drop"))

@@ -78,6 +78,16 @@ def doorkeeper(context: zmq.Context, keys: str | None) -> ThreadAuthenticator | 
     return authenticator
 
 
+def server_key(keys: str | None) -> bytes | None:
+    """Returns the public key of servers; None without keys."""
+    return None if keys is None else _key(keys, "server.key")[0]
+
+
+def is_from(frame: zmq.Frame, key: bytes | None) -> bool:
+    """Returns whether who sent a frame has a key, by the word of a `doorkeeper`; without a key, anybody may be it."""
+    return key is None or frame.get("User-Id") == key.decode()
+
+
 class _Known:
     """The public keys of a domain."""
 

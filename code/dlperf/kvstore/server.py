@@ -37,7 +37,10 @@ class NoDisk:
     def replace(self, number: int, range_: Range) -> None: ...
     def drop(self, number: int) -> None: ...
     def flush(self) -> None: ...
-    def found(self) -> dict[int, Range]:
+    def since(self, number: int, index: int) -> list[Frames]:
+        return []
+
+    def found(self, config: Config) -> dict[int, Range]:
         return {}
 
 
@@ -50,6 +53,7 @@ class Server:
         self.config, self.me = config, me
         disk = Path(config.disk) / f"server-{me}" if config.disk else None
         self.journal = Journal(disk, config.sync == "always") if disk else NoDisk()
+        found = self.journal.found(config)
         self.context = zmq.Context()
         self.doorkeeper = security.doorkeeper(self.context, config.keys)
         self.front = self._listen(config.servers[me], security.WORKERS)
@@ -63,7 +67,7 @@ class Server:
             self.poller.register(socket, zmq.POLLIN)
         self.outbox: list[tuple[zmq.Socket, list[Any]]] = []
         run = int.from_bytes(os.urandom(7))
-        self.node = Node(config, me, run, self._send, self.journal, now, self.journal.found())
+        self.node = Node(config, me, run, self._send, self.journal, now, found)
         self.metrics = metrics.Metrics(self.node)
 
     def _listen(self, address: str, domain: str) -> zmq.Socket:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """What the head of a chain still has to answer. ``slowest`` is the slowest worker's clock, of what counts."""
+    """What a head still has to answer. ``slowest_counted`` is the slowest worker's clock, of what counts."""
 
     def __init__(self, replica: Replica) -> None:
-        self.replica, self.slowest = replica, 0
+        self.replica, self.slowest_counted = replica, 0
         self._answers: dict[int, list[tuple[Any, wire.Request]]] = {}
         self._ticks: dict[int, tuple[Any, wire.Tick]] = {}
 
@@ -37,7 +37,7 @@ class Waiting:
 
     def counted(self, indices: Iterable[int], slowest: int) -> None:
         """These operations count now, and with them the slowest worker has come so far."""
-        self.slowest = slowest
+        self.slowest_counted = slowest
         for index in indices if self._answers else ():
             for address, op in self._answers.pop(index, ()):
                 self._done(address, op)
@@ -48,7 +48,7 @@ class Waiting:
     def _ahead(self, op: wire.Tick) -> bool:
         range_ = self.replica.range
         assert range_ is not None
-        return range_.staleness is not None and range_.clocks[op.worker] - range_.staleness > self.slowest
+        return range_.staleness is not None and range_.clocks[op.worker] - range_.staleness > self.slowest_counted
 
     def _done(self, address: Any, op: wire.Request) -> None:
         assert self.replica.range is not None

@@ -3,55 +3,20 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 
 from dlperf.kvstore import Config, Store, connect, local, processes
-from dlperf.kvstore.history import Addition, Read, objections
-from tests.processes import DEADLINE_S, wait_until
-
-PLACES = 5000
-"""So many additions at most."""
-
-
-class Busy:
-    """A worker that pushes and reads in a thread until it is told to stop, and notes what it did and when."""
-
-    def __init__(self, store: Store, places: range, seed: int, pause: float) -> None:
-        self.store, self.places, self.chance = store, iter(places), random.Random(seed)
-        self.pause = pause
-        self.additions: list[Addition] = []
-        self.reads: list[Read] = []
-        self.error: BaseException | None = None
-        self.stopping = threading.Event()
-        self.thread = threading.Thread(target=self._work, daemon=True)
-        self.thread.start()
-
-    def _work(self) -> None:
-        try:
-            while not self.stopping.is_set() and (place := next(self.places, None)) is not None:
-                begin = time.monotonic()
-                if self.chance.random() < 0.8:
-                    one = torch.zeros(PLACES, dtype=torch.uint8)
-                    one[place] = 1
-                    self.store.push("k", one)
-                    self.additions.append(Addition(place, begin, time.monotonic()))
-                else:
-                    got = self.store.pull("k")
-                    self.reads.append(Read(tuple(got.tolist()), begin, time.monotonic()))
-                time.sleep(self.pause)
-        except BaseException as error:
-            self.error = error
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self.thread.join(DEADLINE_S)
-        assert not self.thread.is_alive(), "it hangs"
-        if self.error is not None:
-            raise self.error
+from dlperf.kvstore.history import Read, objections
+from dlperf.network import unavailable
+from tests.kvstore import on_hosts
+from tests.kvstore.busy import PLACES, Busy
+from tests.kvstore.on_hosts import Fault, Hosts
+from tests.processes import wait_until
 
 
 def whole(config: Config, stores: list[Store]) -> bool:
@@ -108,6 +73,60 @@ def lose_nothing(faults: int, seed: int, folder: Path) -> None:
 
 def test_faults_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
     lose_nothing(6, 6, tmp_path)
+
+
+def lose_nothing_on_hosts(faults: int, seed: int, folder: Path) -> None:
+    """Does the same to servers and workers that are on the hosts of a network, whose links are cut, too."""
+    drawn = on_hosts.schedule(seed, faults)
+    done: list[Fault] = []
+
+    def suffer(it: Hosts) -> None:
+        for fault in drawn:
+            it.suffer(fault)
+            done.append(fault)
+
+    try:
+        assert hold_on_hosts(folder, suffer, 6.0 * faults / PLACES) > 5 * faults
+    except BaseException as error:
+        error.add_note(f"seed {seed}, in fault {len(done)} of: " + "; ".join(map(str, drawn)))
+        raise
+
+
+def hold_on_hosts(folder: Path, harm: Callable[[Hosts], None], pause: float) -> int:
+    """Holds what workers saw while harm was done against what could have happened; returns how many pushes there were.
+
+    They rest for ``pause`` seconds between one and the next.
+    """
+    with on_hosts.cluster(folder, pause) as it:
+        harm(it)
+    assert it.workers is not None
+    seen = [each for each in it.workers.result() if each is not None]
+    additions = [each for some, _ in seen for each in some]
+    reads = [each for _, some in seen for each in some]
+    assert sum(max(reads, key=lambda read: read.begin).values) == len(additions)
+    assert objections(additions, reads) == []
+    return len(additions)
+
+
+@pytest.mark.skipif(bool(unavailable()), reason="this system makes no network namespaces")
+def test_links_that_are_cut_lose_nothing(tmp_path: Path) -> None:
+    """Of two servers, until the others go on without one of them; then of a host, for a time drawn from a seed."""
+    went_on: list[bool] = []
+
+    def cut(it: Hosts) -> None:
+        epoch = it.told(0)[0]
+        it.cut_pair(0, 1)
+        it.until(lambda: it.told(0)[0] > epoch)
+        before = [it.told(worker)[2] for worker in (0, 1)]
+        it.until(lambda: all(it.told(worker)[2] > before[worker] for worker in (0, 1)))
+        went_on.append(True)
+        it.mend_pair(0, 1)
+        it.until(lambda: all(it.told(worker)[1] for worker in (0, 1)))
+        (fault,) = on_hosts.schedule(1, 1, ("cut host",))
+        it.suffer(fault)
+
+    assert hold_on_hosts(tmp_path, cut, 0.005) > 20
+    assert went_on
 
 
 def test_after_a_power_cut_all_that_was_acknowledged_is_there(tmp_path: Path) -> None:

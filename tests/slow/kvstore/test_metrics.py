@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
 import torch
 from prometheus_client.parser import text_string_to_metric_families
 
-from dlperf.kvstore import Refused, connect, local
+from dlperf.kvstore import Refused, connect, local, wire
+from dlperf.kvstore.client import FROM_SERVER
 
 
 def told(port: int) -> dict[tuple[str, str], float]:
@@ -54,3 +56,26 @@ def test_the_timeline_is_written_when_the_server_stops(tmp_path: Path) -> None:
     assert len({row["name"] for row in rows}) == 3  # who connects asks how many rounds it has ended; again, if it waits
     assert all(row["dur"] > 0 and row["tid"] == 0 and row["name"].endswith(" bytes") for row in rows)
     assert rows[0]["ts"] + rows[0]["dur"] <= rows[1]["ts"]
+
+
+def test_a_push_whose_acknowledgement_was_lost_is_counted_as_one_that_came_again() -> None:
+    """The server has it, and the worker, which never hears of that, sends it again."""
+    config = local.config(1, 1, staleness=None, lease=500.0, dead=600.0, nearby="tcp")
+    with local.Cluster(config, metrics=True) as cluster, connect(config, 0) as store:
+        store.create("k", torch.zeros(3))
+        store.push("k", torch.ones(3))
+        lost: list[bytes] = []
+        receive = store._client.receive
+
+        def lose(frames: Any, now: float) -> None:
+            if not lost and isinstance(wire.decode(frames[0], FROM_SERVER), wire.Done):
+                lost.append(bytes(frames[0]))
+                return
+            receive(frames, now)
+
+        before = told(cluster.metrics[0])["kvstore_duplicates_total", "push"]
+        store._client.receive = lose  # type: ignore[method-assign]
+        store.push("k", torch.ones(3))
+        after = told(cluster.metrics[0])["kvstore_duplicates_total", "push"]
+        assert (len(lost), before, after) == (1, 0, 1)
+        assert store.pull("k").tolist() == [2, 2, 2]

@@ -14,6 +14,8 @@ from dlperf.kvstore import Config, connect, local, peers, security, wire
 from dlperf.kvstore.config import next_port
 from tests.processes import DEADLINE_S
 
+FROM_SCHEDULER = wire.decoder(peers.FromScheduler)
+
 
 def test_keys_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
     folder = security.make_keys(tmp_path / "keys")
@@ -97,3 +99,25 @@ def connects(address: str, role: str, keys: str | None, should: bool = True) -> 
             accepted = bool(monitor.poll(1e3 * DEADLINE_S if should else 1000))
             socket.disable_monitor()
             return accepted
+
+
+def test_with_the_key_of_a_worker_nobody_speaks_for_a_server(keys: str) -> None:
+    """A beat as of a new process of server 0 would have the real one sent away, and its ranges with it."""
+    config = local.config(2, 1, copies=2, keys=keys, staleness=None)
+    with local.Cluster(config), connect(config, 0) as store:
+        epoch = store.view.epoch
+        for message in (peers.Beat("server", 0, 77, 0, 0), peers.CaughtUp(epoch, 0, 1), peers.Stuck(epoch, 0, 0, 1)):
+            answer = wire.decode(answer_to(config.scheduler, wire.encode(message), "worker", keys), FROM_SCHEDULER)
+            assert answer == peers.Unwelcome("only who has the key of servers speaks for one")
+        store.create("k", torch.arange(3.0))
+        assert store.view.epoch == epoch
+        known = answer_to(config.scheduler, wire.encode(peers.Beat("server", 5, 77, 0, 0)), "server", keys)
+        assert "there is no 5" in wire.decode(known, FROM_SCHEDULER).detail  # heard, and then held against the cluster
+
+
+def answer_to(address: str, message: bytes, role: str, keys: str) -> bytes:
+    with zmq.Context() as context, _socket(context, role, keys) as socket:
+        socket.connect(f"tcp://{address}")
+        socket.send(message)
+        assert socket.poll(1e3 * DEADLINE_S)
+        return socket.recv()
