@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "RAY_health_check_timeout_ms": "60000",
     "RAY_health_check_initial_delay_ms": "60000",
 }
-"""What the environment has to say when Ray is first imported."""
+"""What the environment says to what Ray starts."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def nodes(count: int = 1, memory: int = 128 * MIB, cpus: int = 2) -> Iterator[An
 
     Yields its `ray.cluster_utils.Cluster`, which can add and remove nodes. Each has so many processors, as Ray counts
     them, and ``memory`` bytes of shared memory. Ray's files are in a folder that is removed. Raises ImportError where
-    there is no Ray, and RuntimeError where it listens to others, since it was imported before this was called.
+    there is no Ray, and RuntimeError where it would listen to others.
     """
     os.environ.update(ENVIRONMENT)
     with ExitStack() as open_:
@@ -45,15 +45,19 @@ def nodes(count: int = 1, memory: int = 128 * MIB, cpus: int = 2) -> Iterator[An
         open_.callback(shutil.rmtree, folder, ignore_errors=True)
         open_.callback(_restore, "RAY_TMPDIR", os.environ.get("RAY_TMPDIR"))
         os.environ["RAY_TMPDIR"] = folder
-        ray = import_module("dlperf.kvstore.ray_messages").ray  # not before the environment says so
+        ray = import_module("dlperf.kvstore.ray_messages").ray  # by its name: it says what to do where there is none
+        ray._private.ray_constants.ENABLE_RAY_CLUSTER = False  # if it was imported before, it has read the environment
         from ray.cluster_utils import Cluster
 
-        node: dict[str, Any] = {"num_cpus": cpus, "object_store_memory": max(memory, LEAST)}
+        node: dict[str, Any] = {
+            "num_cpus": cpus,
+            "object_store_memory": max(memory, LEAST),
+        }
         cluster = Cluster()
         open_.callback(cluster.shutdown)
         cluster.add_node(**node, include_dashboard=False)
         if not is_loopback(cluster.address):
-            raise RuntimeError(f"Ray listens on {cluster.address}: it was imported before ray_local.nodes was called")
+            raise RuntimeError(f"Ray is to listen on loopback only, and listens on {cluster.address}")
         for _ in range(count - 1):
             cluster.add_node(**node)
         open_.callback(ray.shutdown)
