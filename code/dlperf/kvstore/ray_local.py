@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # where it is off, Ray takes loopback's address: on Linux, too
+    "RAY_worker_niceness": "0",  # else actors have lower priority than whatever else runs, and miss their beats
     # On a busy machine what Ray starts takes longer than Ray waits for it.
     "RAY_gcs_server_port_wait_time_s": "300",
     "RAY_gcs_server_request_timeout_seconds": "300",
