@@ -46,8 +46,8 @@ def brought(*extras: str) -> set[str]:
     ("package", "extras"),
     [
         ("hardware", ["hardware"]),
-        ("kvstore", ["hardware", "kvstore"]),
-        *((each, ["hardware", "kvstore", "book"]) for each in MODULES if "." not in each),
+        ("kvstore", ["hardware", "kvstore", "ray"]),
+        *((each, ["hardware", "kvstore", "ray", "book"]) for each in MODULES if "." not in each),
     ],
 )
 def test_the_extras_bring_what_modules_import(package: str, extras: list[str]) -> None:
@@ -57,7 +57,7 @@ def test_the_extras_bring_what_modules_import(package: str, extras: list[str]) -
     assert {known[each][0].lower() for each in packages} - {"ipython"} <= brought(*extras)
 
 
-@pytest.mark.parametrize("extra", ["hardware", "kvstore"])
+@pytest.mark.parametrize("extra", ["hardware", "kvstore", "ray"])
 def test_the_extra_for_the_book_brings_those_of_chapters(extra: str) -> None:
     assert f"dlperf[{extra}]" in EXTRAS["book"]
 

@@ -94,7 +94,8 @@ def test_a_page_that_imports_a_package_reaches_all_of_it(package: str) -> None:
     """So a page is stale when any of its modules changed: their imports are absolute, as `imported` needs them."""
     modules, _ = reached({f"dlperf.{package}"})
     mine = {module for module in MODULES if f"{module}.".startswith(f"{package}.") and not module.endswith("__main__")}
-    assert {f"dlperf.{module}" for module in mine} <= modules.keys()
+    optional = {module for module in mine if ".ray_" in module}  # Ray's are reached by who names them
+    assert {f"dlperf.{module}" for module in mine - optional} <= modules.keys()
 
 
 @pytest.mark.parametrize("package", sorted(set(CHAPTERS) - set(WHOLE)))

@@ -38,6 +38,11 @@ with the parameter server, OSDI 2014. What a worker's program needs is below; th
 ``connection``   the same over ZeroMQ
 ``processes``    processes that begin at once
 ``local``        a whole cluster on this machine
+``ray_messages`` messages between actors of Ray
+``ray_actors``   a server and the scheduler as actors of Ray
+``ray_cluster``  all of them
+``ray_store``    a worker's end of these
+``ray_local``    a Ray on this machine
 ``history``      whether what happened could have happened one at a time
 """
 
@@ -50,6 +55,9 @@ try:
 except ModuleNotFoundError as error:
     missing = f"{error.name} is not installed: pip install '.[kvstore]' in the book's folder brings it"
     raise ImportError(f"dlperf.kvstore needs more than dlperf: {missing}") from None
+
+from importlib import import_module
+from typing import Literal
 
 from dlperf.kvstore import history, local
 from dlperf.kvstore.config import Config, from_environment, read
@@ -79,6 +87,16 @@ __all__ = [
 ]
 
 
-def connect(config: Config, worker: int) -> Store:
-    """Returns the store as worker number ``worker`` sees it. Raises `Unreachable` where no scheduler answers."""
-    return Connection(config, worker)
+def connect(config: Config, worker: int, backend: Literal["zmq", "ray"] = "zmq") -> Store:
+    """Returns the store as worker number ``worker`` sees it. Raises `Unreachable` where no scheduler answers.
+
+    With the ``backend`` "ray", servers are actors, which `dlperf.kvstore.ray_cluster` starts; raises ImportError where
+    Ray is not installed.
+    """
+    if backend == "zmq":
+        return Connection(config, worker)
+    if backend != "ray":
+        raise ValueError(f"a backend is 'zmq' or 'ray', got {backend!r}")
+    # By its name and only here: Ray is an extra that takes a second to import, and no record is stale because of it.
+    store: Store = import_module("dlperf.kvstore.ray_store").RayStore(config, worker)
+    return store
