@@ -28,10 +28,11 @@ from dlperf.kvstore import peers, wire
 from dlperf.kvstore.config import Config
 from dlperf.kvstore.connection import now
 from dlperf.kvstore.errors import Refused
-from dlperf.kvstore.journal import Journal, write_whole
+from dlperf.kvstore.files import write_whole
+from dlperf.kvstore.journal import Journal
 from dlperf.kvstore.node import Node
 from dlperf.kvstore.ray_messages import QUEUE, Address, Packet, Sender, find, pack, ray
-from dlperf.kvstore.scheduler import TO_SCHEDULER
+from dlperf.kvstore.scheduler import TO_SCHEDULER, remembered
 from dlperf.kvstore.scheduling import Remembered, Scheduler
 from dlperf.kvstore.server import NoDisk
 
@@ -130,7 +131,7 @@ class ServerActor(Actor):
             self.lock = lock(folder / "lock")
             self.journal = Journal(folder, self.config.sync == "always")
         self.outbox: list[tuple[Any, Packet]] = []
-        self.node = Node(self.config, me, run, self._put, self.journal, now, self.journal.found())
+        self.node = Node(self.config, me, run, self._put, self.journal, now, self.journal.found(self.config))
 
     async def take(self, sender: Address, packets: list[Packet]) -> None:
         """Takes messages of a server, the scheduler or a worker; what follows is sent when the disk has it."""
@@ -180,7 +181,7 @@ class SchedulerActor(Actor):
         if self.file:
             self.lock = lock(self.file.with_name("scheduler.lock"))
             if self.file.exists():
-                before = msgspec.msgpack.decode(self.file.read_bytes(), type=Remembered)
+                before = remembered(self.file, self.config)
         self.scheduler = Scheduler(self.config, self._keep, now(), before)
         self.listeners: dict[Address, int] = {}
         self.said = ""

@@ -10,6 +10,7 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from dlperf.network import Network
 from dlperf.servers import goodput, hosts, live_worker
 from dlperf.servers.live_training import SERVERS, WAIT, WORKERS, Processes, Training, has_copies, wait
 from dlperf.servers.timeline import Timeline
-from dlperf.servers.witness import Witness, epoch, refused
+from dlperf.servers.witness import Witness, duplicates, epoch, refused
 
 BEAT = 0.2
 """So many seconds pass between two words of a server or worker to the scheduler."""
@@ -62,7 +63,8 @@ def on_this_machine(dead: float) -> Timeline:
         pause_server(training, 2)
         kill_worker(training, 1)
         training.join()
-        return training.timeline(live_worker.last_sums(cluster.file.read_bytes()))
+        again = sum(map(duplicates, cluster.metrics))
+        return replace(training.timeline(live_worker.last_sums(cluster.file.read_bytes())), again=again)
 
 
 def kill_server(training: Processes, server: int) -> None:

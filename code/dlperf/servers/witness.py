@@ -72,6 +72,11 @@ def refused(port: int) -> dict[str, int]:
     return {s.labels["reason"]: int(s.value) for s in told(port) if s.name == "kvstore_refused_total"}
 
 
+def duplicates(port: int) -> int:
+    """Returns how many operations came to a server on this machine which had them already."""
+    return int(sum(s.value for s in told(port) if s.name == "kvstore_duplicates_total"))
+
+
 def told(port: int) -> list[Sample]:
     """Returns the metrics of a server on this machine; ``port`` is theirs. Raises OSError where nobody answers."""
     with urlopen(f"http://{local.loopback()}:{port}/metrics", timeout=WAIT) as answer:
