@@ -50,7 +50,6 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("servers.goodput-one", "servers.goodput-two"),
         holds=lambda r: min(r["servers.goodput-one"].median, r["servers.goodput-two"].median) >= 0.85,
         needs=("linux", "cores>=2"),
-        fails_on={"cpu-2-cores-zen1": "servers-bottleneck"},
         rival=Rival(
             "pushes and pulls share one direction of a link",
             lambda r: {"servers.goodput-one": r["servers.goodput-one"].median / 2},
