@@ -89,13 +89,6 @@ def test_halving_and_doubling_is_its_formula(hosts):
         assert told == pytest.approx(collective_costs.seconds(way, hosts, 240, Line(1.0, 0.01)))
 
 
-def test_bytes_alone_know_nothing_of_latencies():
-    slow = Cluster(rate=100.0, alpha=1.0)
-    points = validation.of_collectives(2, {("step", 100): seconds(validation.COLLECTIVES["step"](slow, 2, 100))})
-    assert validation.by_bytes(points, 100.0) == pytest.approx(0.5)
-    assert validation.check(made_up(2, "step"), points).worst == pytest.approx(1.0, abs=0.01)
-
-
 def test_the_library_is_no_point():
     assert validation.of_collectives(4, {("library", 8): seconds(1.0)}) == []
 

@@ -54,16 +54,19 @@ WAYS: dict[str, Callable[[float, float], None]] = {"whole step": whole_step, "up
 """What the lock is held for."""
 
 
-def seconds(way: str, trainers: int, compute: float = COMPUTE, update: float = UPDATE) -> float:
-    """Returns the seconds in which each trainer takes a step, calls free; ValueError for a way that is none of `WAYS`.
+def seconds(way: str, trainers: int, steps: int, compute: float = COMPUTE, update: float = UPDATE) -> float:
+    """Returns the mean seconds in which each trainer takes so many steps, calls free; all begin together.
 
-    Alone in its step, a trainer waits for all others; otherwise the server is busy with updates only.
+    Alone in its step, a trainer waits for all others. Otherwise they wait for one another's updates: in the first step,
+    where all arrive at once, and later only if the server has no time left. Raises ValueError for a way that is none
+    of `WAYS`.
     """
     match way:
         case "whole step":
             return trainers * (compute + update)
         case "update alone":
-            return max(compute + update, trainers * update)
+            first = compute + trainers * update
+            return max(first + (steps - 1) * (compute + update), compute + steps * trainers * update) / steps
     raise ValueError(f"a way is one of {', '.join(WAYS)}, got {way!r}")
 
 

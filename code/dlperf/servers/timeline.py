@@ -61,8 +61,8 @@ class Answer:
 class Timeline:
     """All that happened, in order of time, in seconds since the first push was acknowledged; see `read` for the files.
 
-    ``sums`` is what each layer adds up to at the end. ``again`` counts the operations that came to a server which had
-    them already. ``refused`` counts, by reason, what a server that was paused had
+    ``sums`` is what each layer adds up to at the end. ``again`` counts the parts of pushes that came to a server which
+    had them already. ``refused`` counts, by reason, what a server that was paused had
     refused before, and when it had come back. ``objections`` are those of `dlperf.kvstore.history`: none, if all is
     well.
     """

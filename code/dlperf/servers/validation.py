@@ -88,12 +88,6 @@ def check(known: Sequence[Point], unseen: Sequence[Point], costs: Sequence[str] 
     return Check(cluster, *(tuple(Row(p.name, p.measured, p.predict(cluster)) for p in s) for s in (known, unseen)))
 
 
-def by_bytes(points: Sequence[Point], rate: float) -> float:
-    """Returns the median absolute relative error where only bytes count, over links of ``rate`` B/s."""
-    wire = Cluster(rate, 0.0)
-    return median(abs(p.predict(wire) / p.measured.median - 1) for p in points)
-
-
 def fit(points: Sequence[Point], costs: Sequence[str] = COSTS) -> Cluster:
     """Returns the cluster whose predictions have the least squares of *relative* errors, with no constant negative.
 

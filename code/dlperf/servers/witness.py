@@ -73,8 +73,9 @@ def refused(port: int) -> dict[str, int]:
 
 
 def duplicates(port: int) -> int:
-    """Returns how many operations came to a server on this machine which had them already."""
-    return int(sum(s.value for s in told(port) if s.name == "kvstore_duplicates_total"))
+    """Returns how many parts of pushes came to a server on this machine which had them already."""
+    again = (s for s in told(port) if s.name == "kvstore_duplicates_total")
+    return int(sum(s.value for s in again if s.labels["operation"] == "push"))
 
 
 def told(port: int) -> list[Sample]:

@@ -11,12 +11,13 @@ def test_no_way_is_faster_than_its_lock():
     found = locking.measured(trainers=2, steps=2, repeats=2)  # raises where two are at it, or a push is lost
     assert found.keys() == locking.WAYS.keys()
     for way, taken in found.items():
-        assert min(taken.samples) > 0.99 * locking.seconds(way, 2)
+        assert min(taken.samples) > 0.99 * locking.seconds(way, 2, steps=2)
 
 
 def test_trainers_wait_for_whole_steps_or_for_updates():
-    assert locking.seconds("whole step", 4, 0.03, 0.005) == pytest.approx(0.14)
-    assert locking.seconds("update alone", 4, 0.03, 0.005) == pytest.approx(0.035)
-    assert locking.seconds("update alone", 20, 0.03, 0.005) == pytest.approx(0.1)
+    assert locking.seconds("whole step", 4, 3, 0.03, 0.005) == pytest.approx(0.14)
+    assert locking.seconds("update alone", 4, 1, 0.03, 0.005) == pytest.approx(0.05)  # all arrive at once
+    assert locking.seconds("update alone", 4, 3, 0.03, 0.005) == pytest.approx((0.05 + 2 * 0.035) / 3)
+    assert locking.seconds("update alone", 20, 3, 0.03, 0.005) == pytest.approx((0.03 + 60 * 0.005) / 3)
     with pytest.raises(ValueError, match="got 'both'"):
-        locking.seconds("both", 4)
+        locking.seconds("both", 4, 1)
