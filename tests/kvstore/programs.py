@@ -94,7 +94,8 @@ class _Store(Store):
         self._program, self._world = program, program.world
         self._client = self._world.processes[program.who]
         super().__init__(self._world.config, self._client.me)
-        self._enter(program)  # type: ignore[arg-type]
+        self._ready = program  # type: ignore[assignment]
+        self._enter()
 
     def _submit(self, asked: Sequence[Asked], result: Any = None) -> Pending:
         if self._program.who in self._world.down:

@@ -6,7 +6,7 @@ import pytest
 
 from dlperf.kvstore import peers, wire
 from tests.kvstore.simulated import World
-from tests.kvstore.test_found import number, world
+from tests.kvstore.test_found import holding, number, world
 from tests.kvstore.test_power import value
 from tests.kvstore.test_simulated import whole
 
@@ -24,9 +24,7 @@ def pushes(it: World, *values: int) -> None:
 
 @pytest.mark.parametrize("servers", [2, 3])
 def test_pushes_go_on_without_the_one_that_is_not_reached(servers: int) -> None:
-    it = world(servers, 1, copies=2, patience=60.0)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(servers, 1, copies=2, patience=60.0)
     cut(it, 0, 1)
     pushes(it, 1, 10)
     assert value(it) == [[11]]
@@ -42,9 +40,7 @@ def test_pushes_go_on_without_the_one_that_is_not_reached(servers: int) -> None:
 
 def test_in_a_chain_of_three_only_who_is_not_reached_goes() -> None:
     """The head hears nothing of the tail's acknowledgements either, and does not complain of the one between."""
-    it = world(4, 1, copies=3, patience=60.0)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(4, 1, copies=3, patience=60.0)
     said: list[peers.Stuck] = []
     handle = it.scheduler.handle
 
@@ -79,9 +75,7 @@ def test_where_each_complains_of_the_other_one_goes_and_comes_back_once() -> Non
 
 def test_nobody_reads_old_values_from_the_one_that_goes() -> None:
     """It is the tail, and hears of the scheduler until then: its lease must end before others go on."""
-    it = world(2, 1, copies=2, patience=60.0)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2, patience=60.0)
     cut(it, 0, 1)
     old = it.scheduler.view
     push = it.push(0, 0, "k", number(1))
@@ -92,9 +86,7 @@ def test_nobody_reads_old_values_from_the_one_that_goes() -> None:
 
 
 def test_a_link_that_is_cut_for_a_moment_costs_nobody_the_seat() -> None:
-    it = world(2, 1, copies=2, patience=60.0)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2, patience=60.0)
     epoch = it.scheduler.view.epoch
     for _ in range(5):
         cut(it, 0, 1)
@@ -109,9 +101,7 @@ def test_a_link_that_is_cut_for_a_moment_costs_nobody_the_seat() -> None:
 
 def test_who_was_paused_complains_of_nobody_before_it_has_looked() -> None:
     """The link was cut before, for a moment, and has long been mended when it looks at its clock."""
-    it = world(3, 1, copies=2, patience=60.0)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(3, 1, copies=2, patience=60.0)
     epoch = it.scheduler.view.epoch
     cut(it, 0, 1)
     push = it.push(0, 0, "k", number(1))

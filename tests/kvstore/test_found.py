@@ -24,6 +24,14 @@ def world(servers: int, workers: int, **options: object) -> World:
     return found
 
 
+def holding(servers: int, workers: int, **options: object) -> World:
+    """Returns a cluster that has the key "k", one number, in range 0."""
+    found = world(servers, workers, **options)
+    made = found.create(0, 0, "k", 1)
+    assert found.run(10, lambda: made.done)
+    return found
+
+
 def test_what_was_refused_never_counts_and_what_follows_it_counts_once() -> None:
     """The server is silent for so long that both pushes are sent twice, and the key comes between the copies."""
     it = world(2, 2)
@@ -47,9 +55,7 @@ def test_a_refusal_is_said_again_by_the_server_that_takes_over() -> None:
 
 
 def test_a_third_copy_is_made_where_two_servers_come_back_at_once() -> None:
-    it = world(3, 1, copies=3)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(3, 1, copies=3)
     for server in (1, 2):
         it.crash(("server", server))
     it.run(5)
@@ -85,9 +91,7 @@ def test_a_large_range_is_copied_although_messages_are_lost() -> None:
 
 
 def test_servers_that_lose_power_together_leave_any_of_them_to_bring_the_range_back() -> None:
-    it = world(2, 1, copies=2)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2)
     for server in (0, 1):
         it.crash(("server", server))
     it.run(5)
@@ -115,9 +119,7 @@ def test_the_successor_waits_until_the_lease_of_a_process_ends_that_another_repl
 
 
 def test_operations_for_a_server_that_takes_none_are_kept_to_a_bound() -> None:
-    it = world(2, 1, copies=2)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2)
     it.crash(("server", 1))
     it.run(5)
     it.restart(1, keeps=False)
@@ -166,9 +168,7 @@ def test_the_only_one_that_has_all_of_a_range_stays_until_another_has() -> None:
 
 def test_a_push_whose_acknowledgement_was_lost_is_told_as_one_that_came_again() -> None:
     """One that was refused is none: it did not count."""
-    it = world(1, 1)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(1, 1)
     deliver, lost = it._deliver, [0]
 
     def lose(sender: object, to: object, frames: list[bytes]) -> None:

@@ -9,7 +9,7 @@ from dlperf.kvstore import peers, wire
 from dlperf.kvstore.copying import Incoming, Outgoing
 from dlperf.kvstore.ranges import Range, Session
 from tests.kvstore.simulated import World
-from tests.kvstore.test_found import number, world
+from tests.kvstore.test_found import holding, number, world
 from tests.kvstore.test_simulated import whole
 
 
@@ -50,9 +50,7 @@ def test_a_disk_that_dies_right_after_a_power_cut_takes_no_range_that_another_ha
 
 def test_nor_where_the_last_operations_had_reached_one_disk_only() -> None:
     """Who has more gives the others what they lack, from the log on its disk."""
-    it = world(2, 1, copies=2)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2)
     it.pause(("server", 1))
     pushes = [it.push(0, 0, "k", number(n)) for n in (1, 10, 100)]
     it.run(1)
@@ -68,9 +66,7 @@ def test_nor_where_the_last_operations_had_reached_one_disk_only() -> None:
 
 
 def test_one_whose_log_does_not_reach_back_to_what_another_lacks_has_it_filled_up() -> None:
-    it = world(2, 1, copies=2)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2)
     it.pause(("server", 1))
     push = it.push(0, 0, "k", number(3))
     it.run(1)
@@ -82,9 +78,7 @@ def test_one_whose_log_does_not_reach_back_to_what_another_lacks_has_it_filled_u
 
 
 def test_one_that_comes_late_is_filled_up() -> None:
-    it = world(2, 1, copies=2)
-    made = it.create(0, 0, "k", 1)
-    assert it.run(10, lambda: made.done)
+    it = holding(2, 1, copies=2)
     for who in ("scheduler", ("server", 0), ("server", 1)):
         it.crash(who)
     it.run(1)

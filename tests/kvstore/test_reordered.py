@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from dlperf.kvstore import wire
-from dlperf.kvstore.history import Addition, Read, objections
 from tests.kvstore.simulated import World, config
-from tests.kvstore.test_simulated import PLACES, busy, everybody_is_in, suffer
+from tests.kvstore.test_simulated import objections_after_faults
 
 LATE = 6.0
 """So many seconds late do some messages come, longer than it takes to be given up."""
@@ -45,17 +44,4 @@ class Disordered(World):
 def test_what_is_acknowledged_stays_and_counts_once_in_whatever_order_messages_come(seed: int) -> None:
     chance = random.Random(seed)
     world = Disordered(config(4, 2, copies=2 + seed % 2, staleness=None, patience=1000.0), seed)
-    assert world.run(10, lambda: everybody_is_in(world))
-    made = [world.create(worker, 0, "k", PLACES) for worker in range(2)]
-    assert world.run(60, lambda: all(each.done for each in made))
-    additions: list[Addition] = []
-    reads: list[Read] = []
-    world.at(1.0, lambda: suffer(world, chance, disks=bool(seed % 4)))
-    done = busy(world, chance, additions, reads)
-    assert world.run(1000, done), f"{len(additions)} additions and {len(reads)} reads in {world.now} s"
-    last, got = world.pull(0, 0, "k")
-    begin = world.now
-    assert world.run(100, lambda: last.done)
-    reads.append(Read(tuple(got[0]), begin, world.now))
-    assert objections(additions, reads) == []
-    assert sum(got[0]) == len(additions)
+    assert objections_after_faults(world, chance, disks=bool(seed % 4)) == []

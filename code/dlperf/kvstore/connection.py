@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import zmq
 
-from dlperf.kvstore import peers, security, wire
+from dlperf.kvstore import security, wire
 from dlperf.kvstore.client import Client, Ticket
 from dlperf.kvstore.config import Config, nearby
 from dlperf.kvstore.errors import StoreError
@@ -30,8 +29,6 @@ NUDGE = 0.05
 
 LEAVE = 0.5
 """So many seconds may it take the scheduler to answer a worker that leaves."""
-
-FROM_SCHEDULER = wire.decoder(peers.FromScheduler)
 
 
 def now() -> float:
@@ -54,8 +51,7 @@ class Connection(Store):
         self._wake = self._context.socket(zmq.PAIR)
         self._wake.bind("inproc://wake")
         self._failed: BaseException | None = None
-        self._ready, self._ended = threading.Event(), threading.Event()
-        self._run = int.from_bytes(os.urandom(7))
+        self._ended = threading.Event()
         self._beaten = self._nudged = now()
         self._woken = self._context.socket(zmq.PAIR)
         self._woken.connect("inproc://wake")
@@ -65,7 +61,7 @@ class Connection(Store):
         self._client = Client(worker, servers, config.workers, self._send, self._beat, config.patience)
         self._thread = threading.Thread(target=self._work, name=f"store of worker {worker}", daemon=True)
         self._thread.start()
-        self._enter(self._ready)
+        self._enter()
 
     def _dealer(self, address: str, nearby: str | None = None) -> zmq.Socket:
         socket = self._context.socket(zmq.DEALER)
@@ -133,7 +129,7 @@ class Connection(Store):
         self._beat(leaving=True)
         end = now() + LEAVE
         while self.worker not in self._client.view.dropped and self._scheduler.poll(int(1000 * max(0.0, end - now()))):
-            self._take_word(self._scheduler.recv())
+            self._hear(self._scheduler.recv(), now())
 
     def _turn(self, poller: zmq.Poller) -> None:
         """Takes what has come, from the program and from servers, and looks at the timers."""
@@ -141,7 +137,7 @@ class Connection(Store):
             if socket is self._woken:
                 self._woken.recv()
             elif socket is self._scheduler:
-                self._take_word(socket.recv())
+                self._hear(socket.recv(), now())
             else:
                 self._take(socket)
         while self._calls:
@@ -165,21 +161,11 @@ class Connection(Store):
                 return
             self._client.receive([frame.buffer for frame in frames], now())
 
-    def _take_word(self, header: bytes) -> None:
-        message = wire.decode(header, FROM_SCHEDULER)
-        if isinstance(message, peers.Unwelcome):
-            raise StoreError(message.detail)
-        if message.view is not None:
-            self._client.install(message.view, now())
-            if message.view.epoch and message.view.workers[self.worker]:
-                self._ready.set()
-
     def _send(self, server: int, message: wire.Message, frames: Sequence[Any]) -> None:
         with suppress(zmq.Again):  # the queue is full; it is sent again later
             self._servers[server].send_multipart([wire.encode(message), *frames], zmq.NOBLOCK, copy=False)
 
     def _beat(self, leaving: bool = False) -> None:
         self._beaten = now()
-        beat = peers.Beat("worker", self.worker, self._run, self._client.view.epoch, 0, (), leaving)
         with suppress(zmq.Again):
-            self._scheduler.send(wire.encode(beat), zmq.NOBLOCK)
+            self._scheduler.send(wire.encode(self._here(leaving)), zmq.NOBLOCK)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dlperf.kvstore import peers, wire
+from dlperf.kvstore import wire
 from dlperf.kvstore.client import Client, Ticket
 from dlperf.kvstore.config import Config
-from dlperf.kvstore.connection import FROM_SCHEDULER, LEAVE, NUDGE, now
+from dlperf.kvstore.connection import LEAVE, NUDGE, now
 from dlperf.kvstore.errors import StoreError
 from dlperf.kvstore.ray_messages import Packet, Sender, find, pack, ray
 from dlperf.kvstore.requests import Asked
@@ -35,8 +34,6 @@ class RayStore(Store):
         check_ray()
         self._changed, self._calling = threading.Condition(), threading.Lock()
         self._failed: BaseException | None = None
-        self._ready = threading.Event()
-        self._run = int.from_bytes(os.urandom(7))
         self._address = b"worker %d %d" % (worker, self._run)
         self._sender = Sender(self._address, lambda to: find(config, to))
         servers = len(config.servers)
@@ -45,7 +42,7 @@ class RayStore(Store):
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name=f"store of worker {worker}", daemon=True)
         self._thread.start()
-        self._enter(self._ready)
+        self._enter()
 
     def _submit(self, asked: Sequence[Asked], result: Any = None) -> Pending:
         self._check()
@@ -144,20 +141,13 @@ class RayStore(Store):
         self._client.receive(frames, now())
 
     def _take_word(self, frames: Packet) -> None:
-        message = wire.decode(frames[0], FROM_SCHEDULER)
-        if isinstance(message, peers.Unwelcome):
-            raise StoreError(message.detail)
-        if message.view is not None:
-            self._client.install(message.view, now())
-            if message.view.epoch and message.view.workers[self.worker]:
-                self._ready.set()
+        self._hear(frames[0], now())
 
     def _send(self, server: int, message: wire.Message, frames: Sequence[Any]) -> None:
         self._sender.send(server, pack(message, frames))
 
     def _beat(self, leaving: bool = False) -> None:
-        beat = peers.Beat("worker", self.worker, self._run, self._client.view.epoch, 0, (), leaving)
-        self._sender.send(None, pack(beat))
+        self._sender.send(None, pack(self._here(leaving)))
 
 
 def check_ray() -> None:

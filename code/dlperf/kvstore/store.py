@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -10,15 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlperf.kvstore import placement, requests, wire
+from dlperf.kvstore import peers, placement, requests, wire
 from dlperf.kvstore.client import Client, Ticket
 from dlperf.kvstore.config import Config
-from dlperf.kvstore.errors import Unreachable
+from dlperf.kvstore.errors import StoreError, Unreachable
 from dlperf.kvstore.membership import View
 from dlperf.kvstore.requests import Asked, Made
 from dlperf.kvstore.updaters import Sum, Updater
 
 SUM = Sum()
+FROM_SCHEDULER = wire.decoder(peers.FromScheduler)
 
 
 class Pending:
@@ -68,6 +70,8 @@ class Store(AbstractContextManager):
         self._in_doubt = False
         self._ring = placement.Ring(len(config.servers))
         self._made: dict[str, Made] = {}
+        self._ready = threading.Event()
+        self._run = int.from_bytes(os.urandom(7))
 
     @property
     def view(self) -> View:
@@ -157,14 +161,28 @@ class Store(AbstractContextManager):
         """
         raise NotImplementedError
 
-    def _enter(self, heard: threading.Event) -> None:
-        """Waits until the scheduler was ``heard``, and learns how many rounds the worker has ended.
+    def _hear(self, header: Any, now: float) -> None:
+        """Takes a word of the scheduler. Raises `StoreError` where it will not have this process."""
+        message = wire.decode(header, FROM_SCHEDULER)
+        if isinstance(message, peers.Unwelcome):
+            raise StoreError(message.detail)
+        if message.view is not None:
+            self._client.install(message.view, now)
+            if message.view.epoch and message.view.workers[self.worker]:
+                self._ready.set()
+
+    def _here(self, leaving: bool) -> peers.Beat:
+        """Returns what the scheduler is told from time to time."""
+        return peers.Beat("worker", self.worker, self._run, self._client.view.epoch, 0, (), leaving)
+
+    def _enter(self) -> None:
+        """Waits until the scheduler was heard, and learns how many rounds the worker has ended.
 
         These are more than none if it was there before. If others have not ended the last of them, it waits for them,
         as `clock` did. Ends the store where it raises.
         """
         try:
-            if not heard.wait(self.config.patience):
+            if not self._ready.wait(self.config.patience):
                 scheduler, patience = self.config.scheduler, self.config.patience
                 raise Unreachable(f"no word of the scheduler at {scheduler} for {patience:g} s")
             self.rounds = self._tick(0)
