@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims import Bound, Claim, Outcome, Records, Rival
+from booktools.predictions import Prediction, fit
 
 DEPTHS = {"async.one-more": 1, "async.two-more": 2}
 """For each bounded queue that was tried, the batches that it should hold beside the one at work."""
@@ -214,4 +215,19 @@ OUTCOMES = (
         keys=("async.drawing-beside", "async.working-beside"),
         holds=lambda r: max(r["async.drawing-beside"].median, r["async.working-beside"].median) < 1.2,
     ),
+)
+
+PREDICTIONS = (
+    fit("async-lock", "async.empty-fit", "the lock of Python, which both threads need"),
+    fit("async-costs", "async.slow-back-asynchronous-fit"),
+    fit("async-costs", "async.slow-back-synchronous-fit"),
+    fit("async-costs", "async.slow-front-asynchronous-fit"),
+    fit("async-costs", "async.slow-front-synchronous-fit"),
+    Prediction("async-memory", ("async.free-fit",), lambda r: 1 / r["async.free-fit"].median),
+    fit("async-cpu", "async.fetched-in-line-fit"),
+    fit("async-cpu", "async.fetched-worker-fit"),
+    fit("async-cpu", "async.decoded-in-line-fit"),
+    fit("async-cpu", "async.decoded-worker-fit"),
+    fit("async-hidden", "async.hidden-fit"),
+    fit("async-hidden", "async.open-fit"),
 )

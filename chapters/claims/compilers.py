@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Bound, Claim, Outcome, Rival
+from booktools.predictions import fit
 
 FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
 BREAKS = {"compilers.breaks-if": 1, "compilers.breaks-where": 0, "compilers.breaks-cond": 0}
@@ -187,4 +188,10 @@ OUTCOMES = (
         keys=("compilers.control", "compilers.wrong"),
         holds=lambda r: _number(r["compilers.wrong"]) > 10 * _number(r["compilers.control"]),
     ),
+)
+
+PREDICTIONS = (
+    fit("compilers-mlp", "compilers.mlp-worst-fit"),
+    fit("compilers-fusion", "compilers.kept-fit"),
+    fit("compilers-fusion", "compilers.new-fit", "the pages of new memory"),
 )

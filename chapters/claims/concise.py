@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Claim, Outcome, Records, Rival
+from booktools.predictions import fit
 
 
 def _is_near(value: float, off: float) -> bool:
@@ -89,4 +90,11 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
     Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
+)
+
+PREDICTIONS = (
+    fit("concise-hosts", "concise.hosts-ratio"),
+    fit("concise-hosts", "concise.rare-ratio"),
+    fit("concise-ours", "concise.fit-least"),
+    fit("concise-ours", "concise.fit-most"),
 )

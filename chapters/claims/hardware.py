@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Bound, Claim, Outcome, Rival
+from booktools.predictions import Prediction, fit
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -237,4 +238,16 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.ways-seen"] == r["hardware.ways-told"],
         needs=("linux",),
     ),
+)
+
+PREDICTIONS = (
+    Prediction(
+        "hardware-memory",
+        ("hardware.row-fit",),
+        lambda r: 1 / r["hardware.row-fit"],
+        "lines that are fetched at the same time",
+    ),
+    fit("hardware-networks", "hardware.gradients-fit"),
+    fit("hardware-remedies", "hardware.type-fit"),
+    fit("hardware-remedies", "hardware.remedy-fit"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims import Bound, Claim, Outcome, Rival
+from booktools.predictions import fit, pair
 
 CLAIMS = (
     Claim(
@@ -181,4 +182,13 @@ OUTCOMES = (
         keys=("measuring.drift",),
         holds=lambda r: r["measuring.drift"] < 1.2,
     ),
+)
+
+CORES = "cores that are worth less together than alone"
+PREDICTIONS = (
+    fit("measuring-model", "measuring.cached"),
+    fit("measuring-step", "measuring.resnet-fit"),
+    fit("measuring-step", "measuring.gpt-fit"),
+    pair("measuring-amdahl", "measuring.amdahl-expected", "measuring.amdahl-measured", CORES),
+    pair("measuring-gustafson", "measuring.gustafson-predicted", "measuring.gustafson-measured", CORES),
 )

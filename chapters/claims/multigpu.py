@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Claim, Outcome, Records, Rival
+from booktools.predictions import fit, pair
 from dlperf.network import PAYLOAD
 
 KS = (2, 4, 8)
@@ -266,4 +267,19 @@ OUTCOMES = (
         keys=("multigpu.network-1-computing", "multigpu.network-8-computing"),
         holds=lambda r: r["multigpu.network-8-computing"].median > 1.05 * r["multigpu.network-1-computing"].median,
     ),
+)
+
+UNEQUAL = "messages that share a link unequally, as we suspect"
+STAGES = "messages, and stages that are not equally fast, as we suspect"
+PREDICTIONS = (
+    fit("multigpu-split", "multigpu.first-ratio"),
+    fit("multigpu-reduce", "multigpu.library-ratio"),
+    fit("multigpu-reduce", "multigpu.ring-ratio"),
+    *(fit("multigpu-reduce", f"multigpu.sum-{way}-{k}-ratio") for way in ("first", "ring") for k in KS),
+    *(fit("multigpu-reduce", f"multigpu.sum-sharded-{k}-ratio", UNEQUAL) for k in KS),
+    fit("multigpu-early", "multigpu.each-ratio"),
+    fit("multigpu-early", "multigpu.buckets-ratio"),
+    *(fit("multigpu-scaling", key) for key in FAR),
+    fit("multigpu-batch", "multigpu.batch-noise-ratio"),
+    *(pair("multigpu-ways", f"multigpu.bubble-{m}-predicted", f"multigpu.bubble-{m}", STAGES) for m in (1, 4, 8)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Claim, Outcome, Records, Rival
+from booktools.predictions import fit, pair
 
 
 def _is_near(value: float, low: float, high: float) -> bool:
@@ -250,4 +251,22 @@ OUTCOMES = (
         keys=("parallel.crowded",),
         holds=lambda r: r["parallel.crowded"].median > 1.1,
     ),
+)
+
+PREDICTIONS = (
+    fit("parallel-list", "parallel.step-own-fit"),
+    pair(
+        "parallel-operator",
+        "parallel.crossover-predicted",
+        "parallel.crossover",
+        "that splitting costs more for larger products",
+    ),
+    pair("parallel-devices", "parallel.devices-told", "parallel.devices-won"),
+    pair("parallel-bound", "parallel.bound-told", "parallel.bound-won"),
+    fit("parallel-overlap", "parallel.four-fit"),
+    pair("parallel-overlap", "parallel.pipeline-told", "parallel.pipeline-gain"),
+    fit("parallel-backward", "parallel.step-as-ready-fit"),
+    pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain"),
+    pair("parallel-backward", "parallel.ddp-told", "parallel.ddp-gain"),
+    fit("parallel-exercises", "parallel.relay-fit"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims import Claim, Outcome, Rival
+from booktools.predictions import fit
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -191,4 +192,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("servers.steps-ahead",),
         holds=lambda r: abs(r["servers.steps-ahead"] - 4) <= 1,
     ),
+)
+
+PREDICTIONS = (
+    fit("servers-today", "servers.rows-fit"),
+    fit("servers-today", "servers.table-fit"),
+    fit("servers-exercises", "servers.lock-update-fit"),
+    fit("servers-exercises", "servers.lock-whole-fit"),
 )

@@ -15,6 +15,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``recording``   keeping an execution as a named machine's
 ``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
 ``claims``      sentences as predicates over records, and what else text follows; ``outcomes`` is that text
+``limits``      their predicates as registered, and the former ones
+``predictions`` what pages predict before they measure it; ``score`` is {score}
 ``rivals``      whether a record tells a claim from what it excludes
 ``check``       all that can be wrong with the sources, found before anything is executed:
                 ``parity``, ``lint`` (``numbers``, ``hedges``), ``ratios``, ``references``, ``outcomes``,
@@ -65,6 +67,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         quantities,
         render,
         samples,
+        score,
         search,
         site,
         tree,
@@ -79,6 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         glued,
         quantities,
         alternatives,
+        score,
         verdicts,
         environments,
         samples,

@@ -16,6 +16,12 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     checked = commands.add_parser("check", help="lints and language parity")
     checked.add_argument("--table", action="store_true", help="count visible lines and numbers of each page, too")
+    moved = commands.add_parser("limits", help="register the limits of claims as they are now")
+    moved.add_argument("id", nargs="?", default="", help="a claim, outcome or bound; without it, all new ones")
+    moved.add_argument("--because", default="", help="why its predicate is not what it was")
+    moved.add_argument("--limit", default="", help="what its limit was, in figures, if that is what was changed")
+    moved.add_argument("--measured", default="", help="the number that failed the former limit")
+    moved.add_argument("--machine", default="", help="the machine that measured it")
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
     record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
@@ -62,6 +68,11 @@ def run(options: argparse.Namespace) -> int:
 
             print(tally(book))
         check(book)
+        return 0
+    if options.command == "limits":
+        from booktools.limits import register
+
+        register(book, options.id, options.because, options.limit, options.measured, options.machine)
         return 0
     if options.command == "bench":
         from booktools.bench import bench

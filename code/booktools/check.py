@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from booktools import branches, density, folding, hedges, lint, outcomes, parity, ratios, references, width
+from booktools import (
+    branches,
+    density,
+    folding,
+    hedges,
+    limits,
+    lint,
+    outcomes,
+    parity,
+    predictions,
+    ratios,
+    references,
+    width,
+)
 from booktools.book import Book, BookError
 
-CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, ratios, branches)
+CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, limits, predictions, ratios, branches)
 
 
 def problems(book: Book) -> list[str]:

@@ -59,12 +59,13 @@ class Rival:
 class Claim(Outcome):
     """A sentence that measurements can prove wrong, with the ``rival`` that they would then prove right.
 
-    On a machine in ``fails_on`` it is known to be false, or not to run, and the page says why: under the
-    label that is given there. On one in ``scatters_on`` its measurements are known to spread so widely that
-    they do not tell it from its rival.
+    ``basis`` says where its limit comes from (`limits`). On a machine in ``fails_on`` it is known to be false,
+    or not to run, and the page says why: under the label that is given there. On one in ``scatters_on`` its
+    measurements are known to spread so widely that they do not tell it from its rival.
     """
 
     rival: Rival | None = None
+    basis: str = ""
     fails_on: Mapping[str, str] = field(default_factory=dict)
     scatters_on: Collection[str] = ()
 

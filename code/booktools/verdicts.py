@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from docutils import nodes
@@ -12,16 +13,26 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+from sphinx.writers.html5 import HTML5Translator
 
 from booktools import claims
 from booktools.alternatives import inside, is_text
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
 from booktools.display import Cell, Recording, sign, table
 from booktools.edition import current
+from booktools.limits import BASES, registered
 from booktools.render import report_missing
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "○", NOT_RUN: "–"}
+
+
+class Folded(nodes.General, nodes.Element):
+    """What a reader opens; a `Summary` comes first in it."""
+
+
+class Summary(nodes.General, nodes.TextElement):
+    """The line that a `Folded` shows while it is closed."""
 
 
 class ClaimDirective(SphinxDirective, Recording):
@@ -61,16 +72,34 @@ class ClaimDirective(SphinxDirective, Recording):
                 logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
 
     def verdicts(self, claim: Claim) -> nodes.Element:
-        """Returns the list of verdicts, one line per machine."""
+        """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit."""
+        found = [claims.judge(claim, machine) for machine in self.machines]
         lines = nodes.bullet_list(classes=["dl-verdicts"])
-        for machine in self.machines:
-            verdict = claims.judge(claim, machine)
-            words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(machine)]
+        for verdict in found:
+            words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(verdict.machine)]
             before, _, after = sign("(@)").partition("@")
-            inside = [nodes.Text(before), *self.machine_words(machine), nodes.Text(after)]
+            inside = [nodes.Text(before), *self.machine_words(verdict.machine), nodes.Text(after)]
             words.append(nodes.inline("", "", *inside, classes=["dl-muted"]))
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
-        return lines
+        folded = Folded("", Summary("", "", *self.summary(found), classes=[css(found[0].outcome)]), lines)
+        folded += nodes.paragraph("", "", *map(nodes.Text, self.limit(claim)), classes=["dl-limit"])
+        return folded
+
+    def summary(self, found: list[Verdict]) -> list[nodes.Node]:
+        """Returns the verdict on the machine shown, and on how many others it held of those that could be judged."""
+        here, *others = found
+        judged = [verdict.outcome for verdict in others if verdict.outcome in (HELD, FAILED)]
+        elsewhere = f"here; elsewhere it held on {judged.count(HELD)} of {len(judged)}"
+        return [*verdict_words(self, here), nodes.Text(" " + self.say(elsewhere if judged else "here"))]
+
+    def limit(self, claim: Claim) -> Iterator[str]:
+        """Yields where the limit comes from, and each limit that it had before, if that is known."""
+        if claim.basis:
+            yield self.say(BASES[claim.basis])
+            for former in registered(current().book)[claim.id].former:
+                words = "; it was {limit} until {until}"
+                words += ", when {measured} was measured on {machine}" if former.measured else ""
+                yield self.say(words).format_map(asdict(former)) if former.limit else ""
 
 
 def css(outcome: str) -> str:
@@ -161,8 +190,18 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         report_missing(docname)
 
 
+def _begin(tag: str, name: str) -> Callable[[HTML5Translator, nodes.Element], None]:
+    return lambda writer, node: writer.body.append(writer.starttag(node, tag, "", CLASS=name))
+
+
+def _end(tag: str) -> Callable[[HTML5Translator, nodes.Element], None]:
+    return lambda writer, node: writer.body.append(f"</{tag}>\n")
+
+
 def setup(app: Sphinx) -> None:
-    """Registers the directives, and the table that waits until every page has been read."""
+    """Registers the directives, what folds, and the table that waits until every page has been read."""
+    app.add_node(Folded, html=(_begin("details", "dl-folded"), _end("details")))
+    app.add_node(Summary, html=(_begin("summary", "dl-summary"), _end("summary")))
     app.add_node(ClaimList)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("claims", ClaimsDirective)
