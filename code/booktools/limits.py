@@ -21,6 +21,7 @@ from booktools.claims import Claim, Outcome, all_outcomes
 
 BASES = {
     "theory": "limit: from theory",
+    "midway": "limit: midway between what it and its opposite predict",
     "prediction": "limit: the error that a prediction states",
     "source": "limit: a published one",
     "decision": "limit: where a decision would change",

@@ -60,3 +60,31 @@ def test_the_words_around_a_name_are_the_language_s(edition: Book) -> None:
     assert "Thingamajig，1核" in verdicts.get_text()
     assert "@ 2.50GHz zorblake，6核" in verdicts.get_text()  # another has a processor of that name
     assert all("核" not in name.get_text() for name in verdicts.select('[translate="no"]'))
+
+
+def test_a_verdict_unfolds_to_each_machine_and_the_limits_that_it_had(edition: Book) -> None:
+    folded, chinese = (
+        soup(edition, page).select_one("#claim-tiny-positive details") for page in ("tiny.html", "zh/tiny.html")
+    )
+    assert folded
+    assert chinese
+    summary = folded.select_one("summary")
+    assert summary
+    assert " ".join(summary.get_text().split()) == "✓ held here; elsewhere it held on 3 of 3"
+    assert len(folded.select("li")) == 4
+    limit = folded.select_one(".dl-limit")
+    assert limit
+    assert limit.get_text() == "limit: from theory; it was 1 s until 2026-01-02, when 0.5 s was measured on quux"
+    assert "；2026-01-02之前为1 s，在quux上测得0.5 s后修改" in chinese.get_text()
+
+
+def test_the_score_counts_predictions_of_every_machine(edition: Book) -> None:
+    rows = soup(edition, "machines.html").select(".dl-score tbody tr")
+    assert [[cell.get_text(strip=True) for cell in row.select("td")] for row in rows] == [
+        ["A tiny chapter", "", "4", "0%", "100%", "100%"],
+        ["all chapters", "", "4", "0%", "100%", "100%"],
+    ]
+    assert len(rows[0].select(".dl-strip i")) == 4
+    missed = soup(edition, "zh/machines.html").select(".dl-missed tbody tr")
+    assert [row.select("td")[2].get_text() for row in missed] == ["1.10"] * 4
+    assert missed[0].select_one("a")["href"] == "tiny.html#tiny-measure"  # type: ignore[index]
