@@ -68,8 +68,8 @@ chromium: $(READY)
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
 
-record: $(READY) ## keep an execution as records/name: make record MACHINE=name; FROM=folder takes in what a kit executed
-	@$(BIN)/python -m booktools record "$(MACHINE)" $(if $(FROM),--from "$(FROM)")
+record: $(READY) ## keep an execution as records/name: make record MACHINE=name PAGES="some or all"; FROM=folder takes in what a kit executed
+	@$(BIN)/python -m booktools record "$(MACHINE)" $(PAGES) $(if $(FROM),--from "$(FROM)")
 
 kit: $(READY) ## pack what executes the chapters on a machine without a network; HAVE=file names what it has
 	@$(BIN)/python -m booktools kit --python "$(PYTHON_VERSION)" $(if $(HAVE),--have "$(HAVE)")

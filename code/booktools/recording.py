@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import re
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from booktools import canary
 from booktools.book import Book, BookError
 from booktools.check import check
 from booktools.execute import execute
@@ -21,6 +25,9 @@ from booktools.page import pages_with_cells
 from booktools.prepare import prepare
 from booktools.records import HERE, SHOWN, borrow, page_of, recorded_machines
 
+TRIES = 3
+"""How often a page is executed, at most, until the machine is itself."""
+
 
 def without_warnings(path: Path) -> NotebookNode:
     """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine."""
@@ -30,18 +37,67 @@ def without_warnings(path: Path) -> NotebookNode:
     return notebook
 
 
-def record_machine(book: Book, name: str) -> None:
-    """Executes every page here, anew, and keeps the result under ``name``.
+def record_machine(book: Book, name: str, only: Sequence[str] = ()) -> None:
+    """Executes every page here, or ``only`` some, anew, and keeps the result under ``name``.
 
-    Nothing of an earlier record is touched until every page has run.
+    A page is executed again, three times at most, until the clocks of the `canary` say that the machine was itself.
+    BookError names those for which it never was, and what else is wrong. Nothing of an earlier record is touched then.
     """
     _named_well(name)
     check(book)
-    pages = pages_with_cells(book)
-    for number, page in enumerate(pages, 1):
-        path, _ = prepare(book, page)
-        execute(book, page, path, f"[{number}/{len(pages)}]")
-    _keep(book, name, {page: without_warnings(book.notebooks / f"{page}.ipynb") for page in pages})
+    known = pages_with_cells(book)
+    if unknown := [page for page in only if page not in known]:
+        raise BookError(f"{', '.join(unknown)}: no page with cells; there are {', '.join(known)}")
+    done = _quiet(book, only or known, _songs(book, name, only))
+    if only:
+        done = {page: nbformat.read(path, as_version=4) for page, path in _earlier(book, name, known)} | done
+    _keep(book, name, done)
+
+
+def _earlier(book: Book, name: str, pages: Iterable[str]) -> list[tuple[str, Path]]:
+    paths = [(page, book.records / name / f"{page}.ipynb") for page in pages]
+    return [(page, path) for page, path in paths if path.exists()]
+
+
+def _songs(book: Book, name: str, only: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns what the clocks said when the pages were recorded that stay."""
+    notebooks = [
+        nbformat.read(path, as_version=4)
+        for page, path in _earlier(book, name, pages_with_cells(book))
+        if only and page not in only
+    ]
+    return [each.metadata[KEY][canary.KEY] for each in notebooks if canary.KEY in each.metadata.get(KEY, {})]
+
+
+def _quiet(book: Book, pages: Sequence[str], others: Sequence[dict[str, Any]]) -> dict[str, NotebookNode]:
+    """Returns an execution of each page, with what the clocks said at both ends, close to the best of all."""
+    songs: dict[str, dict[str, Any]] = {}
+    for tried in range(1, TRIES + 1):
+        restless = list(_restless(songs, others) if songs else pages)
+        for number, page in enumerate(restless, 1):
+            print(f"try {tried} of {TRIES}, {page} ({number} of {len(restless)})", file=sys.stderr)
+            songs[page] = _watched(book, page)
+    if left := _restless(songs, others):
+        told = "\n".join(f"{page}: {'; '.join(why)}" for page, why in left.items())
+        raise BookError(f"the machine was not itself; stop what else runs on it, and record again:\n{told}")
+    return {page: without_warnings(book.notebooks / f"{page}.ipynb") for page in pages}
+
+
+def _restless(songs: Mapping[str, dict[str, Any]], others: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Returns the pages whose clocks are not near the best of this machine, with why."""
+    at_best = canary.best([*songs.values(), *others])
+    found = {page: canary.unsettled(song, at_best) for page, song in songs.items()}
+    return {page: why for page, why in found.items() if why}
+
+
+def _watched(book: Book, page: str) -> dict[str, Any]:
+    """Executes a page, and returns what the clocks said, which its notebook keeps."""
+    path, _ = prepare(book, page)
+    song = canary.watched(lambda: execute(book, page, path, page))
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata[KEY][canary.KEY] = song
+    nbformat.write(notebook, path)
+    return song
 
 
 def take_in(book: Book, name: str, folder: Path) -> None:
