@@ -39,12 +39,14 @@ ROOM = ("async.decoded-load", "async.compute", "async.decoded-expected")
 CLAIMS = (
     Claim(
         id="async.enqueue",
+        basis="record",
         keys=("async.enqueue-share",),
         holds=lambda r: r["async.enqueue-share"] < 0.05,
         rival=Rival("the call returns when the value is there", lambda r: {"async.enqueue-share": 1}),
     ),
     Claim(
         id="async.cpu",
+        basis="record",
         keys=("async.left-pytorch", "async.left-engine"),
         holds=lambda r: r["async.left-pytorch"].median < 0.05,
         rival=Rival(
@@ -54,6 +56,7 @@ CLAIMS = (
     ),
     Claim(
         id="async.branches",
+        basis="decision",
         keys=("async.branches-speedup",),
         holds=lambda r: r["async.branches-speedup"].median > 1.3,
         rival=Rival("the branches run one after the other", lambda r: {"async.branches-speedup": 1}),
@@ -79,6 +82,7 @@ CLAIMS = (
     ),
     Claim(
         id="async.lock",
+        basis="record",
         keys=("async.lock-factor",),
         holds=lambda r: r["async.lock-factor"].median > 1.25,
         rival=Rival("whatever else runs Python slows a call down alike", lambda r: {"async.lock-factor": 1}),
@@ -86,6 +90,7 @@ CLAIMS = (
     ),
     Claim(
         id="async.depth-memory",
+        basis="theory",
         keys=tuple(DEPTHS),
         holds=lambda r: all(abs(r[key].median - depth) < 0.5 for key, depth in DEPTHS.items()),
         rival=Rival(
@@ -95,12 +100,14 @@ CLAIMS = (
     ),
     Claim(
         id="async.backlog",
+        basis="prediction",
         keys=("async.free-fit", "async.free-memory", "async.sync-memory"),
         holds=lambda r: 0.9 < r["async.free-fit"].median < 1.1,
         rival=Rival("a queue holds no more without a bound than with one", lambda r: {"async.free-fit": bounded(r)}),
     ),
     Claim(
         id="async.streams",
+        basis="midway",
         keys=("async.streams-speedup",),
         holds=lambda r: r["async.streams-speedup"].median > 1.5,
         rival=Rival("a GPU runs one kernel after the other", lambda r: {"async.streams-speedup": 1}),
@@ -108,12 +115,14 @@ CLAIMS = (
     ),
     Claim(
         id="async.loader",
+        basis="midway",
         keys=("async.worker-saved",),
         holds=lambda r: r["async.worker-saved"].median > 0.5,
         rival=Rival("the worker fetches only when it is asked", lambda r: {"async.worker-saved": 0}),
     ),
     Claim(
         id="async.hidden",
+        basis="decision",
         keys=("async.hidden-factor",),
         holds=lambda r: r["async.hidden-factor"].median > 1.25,
         rival=Rival("to read a value costs nothing but the reading", lambda r: {"async.hidden-factor": 1}),

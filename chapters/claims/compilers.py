@@ -17,6 +17,7 @@ def _number(value: float | str) -> float:
 CLAIMS = (
     Claim(
         id="compilers.freedom",
+        basis="theory",
         keys=("compilers.kept-torch-compile", "compilers.kept-torch-jit-trace"),
         holds=lambda r: r["compilers.kept-torch-compile"] == 8,
         rival=Rival(
@@ -26,18 +27,21 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.python",
+        basis="record",
         keys=("compilers.python-factor",),
         holds=lambda r: r["compilers.python-factor"].median > 1.3,
         rival=Rival("asking costs what the library does", lambda r: {"compilers.python-factor": 1}),
     ),
     Claim(
         id="compilers.entry",
+        basis="record",
         keys=("compilers.guarded-factor",),
         holds=lambda r: r["compilers.guarded-factor"].median >= 3,
         rival=Rival("to enter costs as much as one addition", lambda r: {"compilers.guarded-factor": 2}),
     ),
     Claim(
         id="compilers.mlp-fit",
+        basis="prediction",
         keys=("compilers.mlp-worst-fit", "compilers.mlp-free-fit"),
         holds=lambda r: 0.85 < r["compilers.mlp-worst-fit"].median < 1.15,
         rival=Rival(
@@ -48,12 +52,14 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.fusion",
+        basis="prediction",
         keys=FUSED,
         holds=lambda r: all(r[key].median >= 0.7 * 8 for key in FUSED),
         rival=Rival("two loops of four operations, not one of eight", lambda r: dict.fromkeys(FUSED, 4)),
     ),
     Claim(
         id="compilers.by-block",
+        basis="record",
         keys=("compilers.cold-by-block", "compilers.cold-whole"),
         holds=lambda r: r["compilers.cold-by-block"] < 0.75 * r["compilers.cold-whole"],
         needs=("compiler",),
@@ -64,6 +70,7 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.cache",
+        basis="decision",
         keys=("compilers.warm", "compilers.cold-by-block"),
         holds=lambda r: r["compilers.warm"] < 0.5 * r["compilers.cold-by-block"],
         needs=("compiler",),
@@ -71,6 +78,7 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.shapes",
+        basis="theory",
         keys=("compilers.graphs-default", "compilers.graphs-static", "compilers.graphs-dynamic"),
         holds=lambda r: (
             r["compilers.graphs-static"] == 5
@@ -81,12 +89,14 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.breaks",
+        basis="theory",
         keys=tuple(BREAKS),
         holds=lambda r: all(r[key] == count for key, count in BREAKS.items()),
         rival=Rival("whoever asks for a value breaks the graph", lambda r: dict.fromkeys(BREAKS, 1)),
     ),
     Claim(
         id="compilers.graph",
+        basis="record",
         keys=("compilers.graph-gain",),
         holds=lambda r: r["compilers.graph-gain"].median > 2,
         needs=("cuda",),
@@ -94,6 +104,7 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.mode-gain",
+        basis="decision",
         keys=("compilers.mode-gain",),
         holds=lambda r: r["compilers.mode-gain"].median >= 1.1,
         needs=("cuda",),
@@ -101,6 +112,7 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.cpp-faster",
+        basis="decision",
         keys=("compilers.cpp-gain",),
         holds=lambda r: r["compilers.cpp-gain"].median >= 1.2,
         needs=("compiler",),
@@ -110,6 +122,7 @@ CLAIMS = (
     ),
     Claim(
         id="compilers.losses",
+        basis="theory",
         keys=("compilers.difference", "compilers.control", "compilers.wrong"),
         holds=lambda r: (
             _number(r["compilers.difference"]) <= 10 * max(_number(r["compilers.control"]), 2**-23)  # float32 rounds

@@ -21,6 +21,7 @@ def _nothing_sharded(r: Records) -> dict[str, float]:
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="concise.same",
+        basis="record",
         keys=("concise.loss-off", "concise.loss-half"),
         holds=lambda r: r["concise.loss-off"] < 0.01,
         rival=Rival(
@@ -30,12 +31,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="concise.messages",
+        basis="theory",
         keys=("concise.pieces-messages", "concise.ddp-messages"),
         holds=lambda r: r["concise.pieces-messages"] == r["concise.ddp-messages"],
         rival=Rival("each piece is sent", lambda r: {"concise.pieces-messages": 4 * r["concise.ddp-messages"]}),
     ),
     Claim(
         id="concise.hosts",
+        basis="prediction",
         keys=("concise.hosts-ratio", "concise.apart-step", "concise.hosts-step"),
         holds=lambda r: _is_near(r["concise.hosts-ratio"].median, 0.1),
         needs=("linux", "cores>=2"),
@@ -44,6 +47,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="concise.buckets",
+        basis="prediction",
         keys=("concise.fit-least", "concise.fit-most", "concise.free-least", "concise.free-most"),
         holds=lambda r: all(_is_near(r[f"concise.fit-{end}"], 0.2) for end in ("least", "most")),
         needs=("linux", "cores>=2"),
@@ -54,6 +58,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="concise.bytes",
+        basis="prediction",
         keys=("concise.ddp-bytes-ratio", "concise.sharded-bytes-ratio"),
         holds=lambda r: all(_is_near(r[f"concise.{way}-bytes-ratio"], 0.02) for way in ("ddp", "sharded")),
         needs=("linux",),
@@ -61,12 +66,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="concise.memory",
+        basis="prediction",
         keys=("concise.ddp-state-ratio", "concise.sharded-state-ratio", "concise.sharded-state"),
         holds=lambda r: all(_is_near(r[f"concise.{way}-state-ratio"], 0.1) for way in ("ddp", "sharded")),
         rival=Rival("sharded, each device keeps as much as under DDP", _nothing_sharded),
     ),
     Claim(
         id="concise.restarted",
+        basis="theory",
         keys=("concise.killed-off", "concise.killed-right-off", "concise.killed-step"),
         holds=lambda r: (
             r["concise.killed-off"] == 0 and r["concise.killed-right-off"] == 0 and r["concise.killed-step"] >= 12

@@ -8,12 +8,14 @@ from booktools.predictions import Prediction, fit
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="hardware.line",
+        basis="record",
         keys=("hardware.line-share",),
         holds=lambda r: r["hardware.line-share"] < 3,
         rival=Rival("memory delivers single words", lambda r: {"hardware.line-share": 16}),
     ),
     Claim(
         id="hardware.levels",
+        basis="record",
         keys=("hardware.latency-16k", "hardware.latency-64m"),
         holds=lambda r: r["hardware.latency-64m"].median >= 10 * r["hardware.latency-16k"].median,
         rival=Rival(
@@ -23,12 +25,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.first-load",
+        basis="record",
         keys=("hardware.first-load",),
         holds=lambda r: r["hardware.first-load"] >= 5,
         rival=Rival("nothing is asked for early: each row waits for its line", lambda r: {"hardware.first-load": 1}),
     ),
     Claim(
         id="hardware.padding",
+        basis="record",
         keys=("hardware.padding-gain",),
         holds=lambda r: r["hardware.padding-gain"].median >= 1.3,
         rival=Rival("every address may lie in every place", lambda r: {"hardware.padding-gain": 1}),
@@ -36,6 +40,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.false-sharing",
+        basis="decision",
         keys=("hardware.false-sharing",),
         holds=lambda r: r["hardware.false-sharing"].median >= 1.2,
         rival=Rival("counters of their own share nothing", lambda r: {"hardware.false-sharing": 1}),
@@ -45,18 +50,21 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.flight",
+        basis="record",
         keys=("hardware.flight-gain",),
         holds=lambda r: r["hardware.flight-gain"].median > 4,
         rival=Rival("instructions begin one after another", lambda r: {"hardware.flight-gain": 1}),
     ),
     Claim(
         id="hardware.vectors",
+        basis="record",
         keys=("hardware.simd-gain",),
         holds=lambda r: r["hardware.simd-gain"].median > 3,
         rival=Rival("lanes take turns in one unit", lambda r: {"hardware.simd-gain": 1}),
     ),
     Claim(
         id="hardware.fma-peak",
+        basis="source",
         keys=("hardware.fma-of-published",),
         holds=lambda r: 0.9 < r["hardware.fma-of-published"].median < 1.1,
         rival=Rival(
@@ -67,6 +75,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.page-cache",
+        basis="decision",
         keys=("hardware.file-cold",),
         holds=lambda r: r["hardware.file-cold"].median >= 1.5,
         rival=Rival("the disk answers as soon as memory does", lambda r: {"hardware.file-cold": 1}),
@@ -75,6 +84,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.files",
+        basis="record",
         keys=("hardware.file-large",),
         holds=lambda r: r["hardware.file-large"].median >= 3,
         rival=Rival("the time is proportional to the bytes", lambda r: {"hardware.file-large": 1}),
@@ -82,6 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.gpu-pinned",
+        basis="decision",
         keys=("hardware.gpu-pageable-cost",),
         holds=lambda r: r["hardware.gpu-pageable-cost"].median > 1.2,
         rival=Rival("the bus fetches from all memory alike", lambda r: {"hardware.gpu-pageable-cost": 1}),
@@ -89,6 +100,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.gradients",
+        basis="prediction",
         keys=("hardware.gradients-fit",),
         holds=lambda r: 1 / 1.2 < r["hardware.gradients-fit"].median < 1.2,
         rival=Rival(
@@ -99,6 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="hardware.core-to-core",
+        basis="record",
         keys=("hardware.short-memory", "hardware.short-loopback"),
         holds=lambda r: r["hardware.short-memory"].median < r["hardware.short-loopback"].median / 10,
         rival=Rival(

@@ -10,12 +10,14 @@ from booktools.predictions import fit, pair
 CLAIMS = (
     Claim(
         id="measuring.intensity",
+        basis="record",
         keys=("measuring.batch-1", "measuring.batch-256"),
         holds=lambda r: r["measuring.batch-256"].median > 2 * r["measuring.batch-1"].median,
         rival=Rival("the rate is the same", lambda r: {"measuring.batch-256": r["measuring.batch-1"].median}),
     ),
     Claim(
         id="measuring.step",
+        basis="prediction",
         keys=("measuring.resnet-fit", "measuring.gpt-fit", "measuring.resnet-plain-fit", "measuring.gpt-plain-fit"),
         holds=lambda r: all(abs(r[f"measuring.{name}-fit"].median - 1) < 0.15 for name in ("resnet", "gpt")),
         rival=Rival(
@@ -25,18 +27,21 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.warm-up",
+        basis="record",
         keys=("measuring.warm-up-factor",),
         holds=lambda r: r["measuring.warm-up-factor"].median > 1.5,
         rival=Rival("a first call is like any other", lambda r: {"measuring.warm-up-factor": 1}),
     ),
     Claim(
         id="measuring.synchronization",
+        basis="midway",
         keys=("measuring.synchronization-factor",),
         holds=lambda r: r["measuring.synchronization-factor"].median < 0.5,
         rival=Rival("the call returns when the work is done", lambda r: {"measuring.synchronization-factor": 1}),
     ),
     Claim(
         id="measuring.precision",
+        basis="theory",
         keys=("measuring.precision", "measuring.library"),
         holds=lambda r: log(r["measuring.precision"].median) > abs(log(r["measuring.library"].median)),
         rival=Rival(
@@ -49,12 +54,14 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.allocation",
+        basis="decision",
         keys=("measuring.allocation-large",),
         holds=lambda r: r["measuring.allocation-large"].median > 1.25,
         rival=Rival("only the addition takes time", lambda r: {"measuring.allocation-large": 1}),
     ),
     Claim(
         id="measuring.bimodal",
+        basis="record",
         keys=("measuring.near-mean", "measuring.near-median"),
         holds=lambda r: r["measuring.near-mean"] < 0.1,
         rival=Rival(
@@ -64,6 +71,7 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.in-a-row",
+        basis="record",
         keys=("measuring.held-in-a-row", "measuring.held-at-random"),
         holds=lambda r: r["measuring.held-in-a-row"] < r["measuring.held-at-random"] - 0.05,
         rival=Rival(
@@ -73,6 +81,7 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.amdahl",
+        basis="prediction",
         keys=("measuring.amdahl-error", "measuring.amdahl-naive-error"),
         holds=lambda r: r["measuring.amdahl-error"] < 0.2,
         rival=Rival(
@@ -83,6 +92,7 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.little",
+        basis="prediction",
         keys=("measuring.little-error", "measuring.little-service-error"),
         holds=lambda r: r["measuring.little-error"] < 0.2,
         rival=Rival(
@@ -92,6 +102,7 @@ CLAIMS = (
     ),
     Claim(
         id="measuring.overhead",
+        basis="record",
         keys=("measuring.fixed", "measuring.once-time"),
         holds=lambda r: r["measuring.fixed"].median > 1.5 * r["measuring.once-time"],
         rival=Rival(

@@ -27,6 +27,7 @@ def _added_up(r: Records) -> dict[str, float]:
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="multigpu.first",
+        basis="prediction",
         keys=tuple(f"multigpu.{key}" for key in ("first-ratio", "first-predicted", "first-step", "apart-step")),
         holds=lambda r: _is_near(r["multigpu.first-ratio"].median, 0.1),
         needs=("cores>=2",),
@@ -34,6 +35,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.gradient",
+        basis="theory",
         keys=("multigpu.float64", "multigpu.float32", "multigpu.means-first"),
         holds=lambda r: r["multigpu.float64"] < 1e-12 and r["multigpu.float32"] < 1e-6,
         rival=Rival(
@@ -43,6 +45,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.bugs",
+        basis="record",
         keys=("multigpu.copy-first", "multigpu.copy-other", "multigpu.scale-sgd", "multigpu.scale-adam"),
         holds=lambda r: (
             r["multigpu.copy-first"] < 1e-12
@@ -56,6 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.bytes",
+        basis="prediction",
         keys=BYTES,
         holds=lambda r: all(_is_near(r[key].median, 0.02) for key in BYTES),
         needs=("linux",),
@@ -63,6 +67,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.ring-wins",
+        basis="prediction",
         keys=("multigpu.sum-first-8", "multigpu.sum-ring-8", "multigpu.sum-gain-predicted"),
         holds=lambda r: (
             r["multigpu.sum-first-8"].median / r["multigpu.sum-ring-8"].median
@@ -76,6 +81,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.early",
+        basis="prediction",
         keys=(
             *("multigpu.buckets-ratio", "multigpu.buckets-predicted"),
             "multigpu.ring-predicted",
@@ -87,6 +93,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.weak",
+        basis="decision",
         keys=("multigpu.machine-weak",),
         holds=lambda r: r["multigpu.machine-weak"].median >= 0.9,
         needs=("cores>=2",),
@@ -95,6 +102,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.far",
+        basis="prediction",
         keys=(*FAR, "multigpu.far-added"),
         holds=lambda r: all(_is_near(r[key].median, 0.1) for key in FAR),
         rival=Rival("sending and computing add up", lambda r: {FAR[0]: r["multigpu.far-added"]}),
@@ -102,18 +110,21 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.batch-noise",
+        basis="prediction",
         keys=("multigpu.batch-noise-ratio", "multigpu.batch-reached"),
         holds=lambda r: r["multigpu.batch-reached"] == 1 and 1 / 3 < r["multigpu.batch-noise-ratio"] < 3,
         rival=Rival("the noise of gradients says nothing about steps", lambda r: {"multigpu.batch-noise-ratio": 10}),
     ),
     Claim(
         id="multigpu.batch-saved",
+        basis="midway",
         keys=("multigpu.batch-saved", "multigpu.batch-reached"),
         holds=lambda r: r["multigpu.batch-reached"] == 1 and r["multigpu.batch-saved"] < 32,
         rival=Rival("each example counts as before", lambda r: {"multigpu.batch-saved": 64}),
     ),
     Claim(
         id="multigpu.rate-scaled",
+        basis="record",
         keys=("multigpu.rate-scaled-lost-64", "multigpu.rate-kept-lost-64"),
         holds=lambda r: r["multigpu.rate-scaled-lost-64"] < r["multigpu.rate-kept-lost-64"] / 2,
         rival=Rival(
@@ -123,12 +134,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.rate-limit",
+        basis="theory",
         keys=("multigpu.rate-scaled-lost-512", "multigpu.rate-kept-lost-512"),
         holds=lambda r: r["multigpu.rate-scaled-lost-512"] > r["multigpu.rate-kept-lost-512"],
         rival=Rival("the rule holds for any batch", lambda r: {"multigpu.rate-scaled-lost-512": 0}),
     ),
     Claim(
         id="multigpu.ways-bytes",
+        basis="prediction",
         keys=("multigpu.data-bytes-ratio", "multigpu.layer-bytes-ratio", "multigpu.network-8-bytes-ratio"),
         holds=lambda r: all(
             abs(r[f"multigpu.{way}-bytes-ratio"].median - 1) < 0.03 for way in ("data", "layer", "network-8")
@@ -140,6 +153,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.ways-memory",
+        basis="prediction",
         keys=("multigpu.data-memory-ratio", "multigpu.layer-memory-ratio", "multigpu.network-8-memory-ratio"),
         holds=lambda r: all(
             abs(r[f"multigpu.{way}-memory-ratio"] - 1) < 0.05 for way in ("data", "layer", "network-8")
@@ -152,6 +166,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.bubble",
+        basis="prediction",
         keys=("multigpu.bubble-1", "multigpu.bubble-8"),
         holds=lambda r: r["multigpu.bubble-8"].median < 2 / 3 * r["multigpu.bubble-1"].median,
         needs=("cores>=2",),

@@ -18,18 +18,21 @@ def _sum_of_both(r: Records) -> float:
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="parallel.one-by-one",
+        basis="record",
         keys=("parallel.two-sorts",),
         holds=lambda r: r["parallel.two-sorts"].median > 1.6,
         rival=Rival("both sorts run at once", lambda r: {"parallel.two-sorts": 1}),
     ),
     Claim(
         id="parallel.chain",
+        basis="decision",
         keys=("parallel.width-resnet", "parallel.width-gpt"),
         holds=lambda r: max(r["parallel.width-resnet"].median, r["parallel.width-gpt"].median) < 1.25,
         rival=Rival("a shortcut is as long as what it goes around", lambda r: {"parallel.width-resnet": 2}),
     ),
     Claim(
         id="parallel.engine",
+        basis="decision",
         keys=("parallel.step-own-fit",),
         holds=lambda r: r["parallel.step-own-fit"].median > 0.9,
         needs=("cores>=2",),
@@ -37,6 +40,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.small-products",
+        basis="decision",
         keys=("parallel.gain-small",),
         holds=lambda r: r["parallel.gain-small"].median > 1.1,
         needs=("linux", "cores>=2"),
@@ -44,6 +48,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.two-devices",
+        basis="midway",
         keys=("parallel.at-once",),
         holds=lambda r: r["parallel.at-once"].median > 0.5,
         needs=("cores>=2",),
@@ -51,6 +56,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.bound-broken",
+        basis="theory",
         keys=("parallel.bound-broken", "parallel.bound-products", "parallel.bound-copies-new"),
         holds=lambda r: r["parallel.bound-broken"].median < 1,
         needs=("linux",),
@@ -58,6 +64,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.bound-two-queues",
+        basis="midway",
         keys=("parallel.bound-hidden-first",),
         holds=lambda r: r["parallel.bound-hidden-first"].median > 0.5,
         needs=("cores>=2",),
@@ -68,6 +75,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.bound-gpu",
+        basis="theory",
         keys=("parallel.bound-gpu-broken", "parallel.bound-gpu-one", "parallel.bound-gpu-two"),
         holds=lambda r: (
             r["parallel.bound-gpu-broken"].median < 1
@@ -79,6 +87,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.pipeline",
+        basis="prediction",
         keys=("parallel.pipeline-bound",),
         holds=lambda r: r["parallel.pipeline-bound"].median < 1.3,
         needs=("cores>=2",),
@@ -86,6 +95,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.chunks",
+        basis="prediction",
         keys=("parallel.four-fit",),
         holds=lambda r: _is_near(r["parallel.four-fit"].median, 0.9, 1.1),
         needs=("cores>=2",),
@@ -96,6 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.as-ready",
+        basis="decision",
         keys=("parallel.as-ready-gain",),
         holds=lambda r: r["parallel.as-ready-gain"].median > 1.1,
         needs=("cores>=2",),
@@ -103,6 +114,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.hidden",
+        basis="midway",
         keys=("parallel.step-as-ready-hidden",),
         holds=lambda r: r["parallel.step-as-ready-hidden"].median > 0.5,
         needs=("cores>=2",),
@@ -110,12 +122,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.today-eager",
+        basis="theory",
         keys=("parallel.today-eager-share",),
         holds=lambda r: r["parallel.today-eager-share"] == 0,
         rival=Rival("independent lines run at once", lambda r: {"parallel.today-eager-share": 0.5}),
     ),
     Claim(
         id="parallel.today-engine",
+        basis="midway",
         keys=("parallel.today-engine-share",),
         holds=lambda r: r["parallel.today-engine-share"] > 0.5,
         needs=("cores>=2",),
@@ -123,6 +137,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.today-xla",
+        basis="record",
         keys=("parallel.today-xla-8-share", "parallel.today-xla-32-share"),
         holds=lambda r: r["parallel.today-xla-8-share"] < 0.1 and r["parallel.today-xla-32-share"] > 0.5,
         needs=("cores>=2",),
@@ -133,6 +148,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.rule",
+        basis="prediction",
         keys=("parallel.nine-3", "parallel.nine-4"),
         holds=lambda r: (
             _is_near(r["parallel.nine-3"].median / 0.12, 0.9, 1.1)

@@ -8,12 +8,14 @@ from booktools.predictions import fit
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="servers.same",
+        basis="theory",
         keys=("servers.apart",),
         holds=lambda r: r["servers.apart"] < 1e-5,
         rival=Rival("some gradients count in the round after their own", lambda r: {"servers.apart": 0.1}),
     ),
     Claim(
         id="servers.shapes",
+        basis="prediction",
         keys=("servers.shape-off",),
         holds=lambda r: r["servers.shape-off"] < 0.25,
         needs=("linux",),
@@ -24,6 +26,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.ring-library",
+        basis="decision",
         keys=("servers.ring-library",),
         holds=lambda r: r["servers.ring-library"].median <= 1.2,
         needs=("linux",),
@@ -34,6 +37,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.levels",
+        basis="decision",
         keys=("servers.levels",),
         holds=lambda r: r["servers.levels"].median > 1.1,
         needs=("linux", "cores>=2"),
@@ -41,6 +45,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.links",
+        basis="prediction",
         keys=("servers.links-off",),
         holds=lambda r: r["servers.links-off"] < 0.05,
         needs=("linux",),
@@ -48,6 +53,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.goodput",
+        basis="decision",
         keys=("servers.goodput-one", "servers.goodput-two"),
         holds=lambda r: min(r["servers.goodput-one"].median, r["servers.goodput-two"].median) >= 0.85,
         needs=("linux", "cores>=2"),
@@ -58,6 +64,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.lock",
+        basis="prediction",
         keys=("servers.lock-whole-fit", "servers.lock-update-fit"),
         holds=lambda r: all(0.8 < r[f"servers.lock-{held}-fit"].median < 1.2 for held in ("whole", "update")),
         rival=Rival(
@@ -67,6 +74,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.copies",
+        basis="prediction",
         keys=("servers.copies-ratio",),
         holds=lambda r: 1.2 < r["servers.copies-ratio"] < 1.8,
         needs=("linux", "cores>=2"),
@@ -74,6 +82,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.waiting",
+        basis="record",
         keys=("servers.step-bsp", "servers.step-asp", "servers.behind-over"),
         holds=lambda r: (
             r["servers.step-bsp"].median > 4 * r["servers.step-asp"].median and r["servers.behind-over"] <= 0
@@ -85,12 +94,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.sparse-wins",
+        basis="decision",
         keys=("servers.goal-gain",),
         holds=lambda r: r["servers.goal-gain"] > 2,
         rival=Rival("stale gradients need as many more steps as there are", lambda r: {"servers.goal-gain": 1}),
     ),
     Claim(
         id="servers.dense-loses",
+        basis="record",
         keys=("servers.dense-bsp", "servers.dense-asp"),
         holds=lambda r: r["servers.dense-asp"] > 2 * r["servers.dense-bsp"],
         rival=Rival(
@@ -100,6 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.nothing-lost",
+        basis="theory",
         keys=("servers.live-lost", "servers.live-objections", "servers.live-acknowledged"),
         holds=lambda r: r["servers.live-lost"] == r["servers.live-objections"] == 0 < r["servers.live-acknowledged"],
         rival=Rival(
@@ -108,12 +120,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.outages",
+        basis="prediction",
         keys=("servers.live-astray",),
         holds=lambda r: r["servers.live-astray"] < 0.5,
         rival=Rival("it takes as long whatever the time-out is", lambda r: {"servers.live-astray": 1.5}),
     ),
     Claim(
         id="servers.simulated",
+        basis="prediction",
         keys=("servers.simulated-error",),
         holds=lambda r: r["servers.simulated-error"] <= 0.15,
         needs=("linux",),
@@ -124,6 +138,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="servers.rows",
+        basis="prediction",
         keys=("servers.rows-fit", "servers.table-fit"),
         holds=lambda r: all(0.75 < r[f"servers.{way}-fit"].median < 1.25 for way in ("rows", "table")),
         needs=("linux",),

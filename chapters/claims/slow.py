@@ -7,6 +7,7 @@ from booktools.claims import Claim, Outcome, Rival
 CLAIMS = (
     Claim(
         id="slow.data",
+        basis="decision",
         keys=("slow.waits-fetched", "slow.waits-in-memory"),
         holds=lambda r: r["slow.waits-fetched"] > 2 * r["slow.waits-in-memory"],
         rival=Rival(
