@@ -65,6 +65,7 @@ CLAIMS = (
     *(
         Claim(
             id=f"async.{side}-end",
+            basis="theory",
             keys=(f"async.slow-{side}-asynchronous-fit", f"async.slow-{side}-serial-fit"),
             holds=lambda r, fit=f"async.slow-{side}-asynchronous-fit", total=f"async.slow-{side}-serial-fit": (
                 abs(log(r[fit].median)) < abs(log(r[total].median))
