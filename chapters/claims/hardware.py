@@ -80,7 +80,6 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["hardware.file-cold"].median >= 1.5,
         rival=Rival("the disk answers as soon as memory does", lambda r: {"hardware.file-cold": 1}),
         needs=("linux",),
-        scatters_on=("h100",),  # the file was soon there in three passes of seven
     ),
     Claim(
         id="hardware.files",

@@ -89,7 +89,6 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: _is_near(r["multigpu.buckets-ratio"].median, 0.1),
         needs=("cores>=2",),
         rival=Rival("sending and computing add up all the same", _added_up),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="multigpu.weak",

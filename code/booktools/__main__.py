@@ -25,6 +25,7 @@ def main() -> int:
     record = commands.add_parser("record", help="execute all chapters here and keep the result as records/NAME")
     record.add_argument("name")
     record.add_argument("pages", nargs="*", help="only these, beside what is recorded (all)")
+    record.add_argument("--anyway", action="store_true", help="keep pages for which the machine was not itself, too")
     record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
     kit = commands.add_parser("kit", help="pack what executes the chapters on a bare machine")
     kit.add_argument("--python", default="3.12", help="that machine's Python (3.12)")
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         if options.folder:
             take_in(book, options.name, options.folder)
         else:
-            record_machine(book, options.name, options.pages)
+            record_machine(book, options.name, options.pages, options.anyway)
         return 0
     if options.command == "kit":
         from booktools.kit import make_kit

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import runpy
 import traceback
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from booktools.book import Book, BookError
 from booktools.records import Machine, page_of
+from dlperf.measurement import Measurement
 
 HELD, FAILED, STALE, NOT_RUN = "held", "failed", "stale", "not run"
 Records = Mapping[str, Any]
@@ -72,11 +73,15 @@ class Claim(Outcome):
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a claim stands on one machine: ``held``, ``failed``, ``stale`` or ``not run``, and why not."""
+    """How a claim stands on one machine: ``held``, ``failed``, ``stale`` or ``not run``, and why not.
+
+    It is ``close`` where half an interquartile range of one of its measurements would turn it.
+    """
 
     machine: Machine
     outcome: str
     lacking: tuple[str, ...] = ()
+    close: bool = False
 
 
 def all_outcomes(book: Book) -> dict[str, Outcome]:
@@ -120,11 +125,22 @@ def look(claim: Outcome, machine: Machine) -> Verdict:
         return Verdict(machine, NOT_RUN, lacking)
     values = _Reading((key, machine.records[key]["value"]) for key in claim.keys)
     try:
-        return Verdict(machine, HELD if claim.holds(values) else FAILED)
+        holds = claim.holds(values)
+        close = any(claim.holds(moved) != holds for _, moved in variants(values))
+        return Verdict(machine, HELD if holds else FAILED, close=close)
     except Exception as error:
         if changed := _changed(claim, machine):
             return Verdict(machine, NOT_RUN, changed)
         raise BookError(_why(claim, machine, values, error)) from None
+
+
+def variants(records: Records) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the records with each measurement half an interquartile range higher and lower, and how in words."""
+    for key, value in records.items():
+        if isinstance(value, Measurement):
+            for words, by in (("higher", value.iqr / 2), ("lower", -value.iqr / 2)):
+                moved = replace(value, samples=tuple(x + by for x in value.samples))
+                yield f"{key} ({value.summary()}) is half its interquartile range {words}", {**records, key: moved}
 
 
 def _lacking(claim: Outcome, machine: Machine) -> tuple[str, ...]:

@@ -113,6 +113,8 @@ def verdict_words(page: Recording, verdict: Verdict) -> list[nodes.Node]:
         nodes.inline("", MARKS[verdict.outcome] + " ", classes=["dl-mark"]),
         nodes.strong("", page.say(verdict.outcome)),
     ]
+    if verdict.close:
+        words.append(nodes.Text(page.say(", close to its limit")))
     if verdict.lacking and verdict.outcome != STALE:
         words += [nodes.Text(sign(":")), *page.changes(verdict.lacking)]
     return words
@@ -154,7 +156,8 @@ class ClaimTable(Recording):
     def mark(self) -> str:
         """Returns what the table says, to tell whether it must be written anew."""
         said = [
-            (rest, [(v.machine.name, v.outcome, v.lacking) for v in verdicts]) for *rest, verdicts in self.verdicts()
+            (rest, [(v.machine.name, v.outcome, v.lacking, v.close) for v in verdicts])
+            for *rest, verdicts in self.verdicts()
         ]
         words = [self.say(word) for word in ("claim", "this build", "cells", ":", *MARKS)]
         return repr((said, words))

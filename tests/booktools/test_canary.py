@@ -117,6 +117,15 @@ def test_what_never_was_itself_is_named_and_not_recorded(tiny: Book, heard: Call
     assert not (tiny.records / "quux").exists()
 
 
+def test_it_is_kept_anyway_if_asked_for_and_tells(
+    tiny: Book, heard: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard(song(1.0, 2.0), song(1.0, 2.0), song(1.0, 2.0))
+    recording.record_machine(tiny, "quux", anyway=True)
+    assert "the machine was not itself, which the record tells:\ntiny: operator" in capsys.readouterr().out
+    assert kept(tiny, "quux")["after"]["step"] == 2e-3
+
+
 def test_pages_recorded_later_are_held_against_those_that_stay(tiny: Book, heard: Callable[..., list[str]]) -> None:
     heard(song())
     recording.record_machine(tiny, "quux")
