@@ -7,11 +7,11 @@ an interquartile range higher or lower? Where such a step turns the claim itself
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from booktools.claims import NOT_RUN, STALE, Claim, Records, judge, variants
+from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Records, judge, variants
 from booktools.records import Machine
 from dlperf.measurement import Measurement
 
@@ -32,6 +32,25 @@ def objections(claim: Claim, machine: Machine) -> list[str]:
         for what, moved in [("all is as it was measured", excluded), *variants(excluded)]
         if claim.holds(moved)
     ]
+
+
+def is_easy(claim: Claim, machines: Iterable[Machine]) -> bool:
+    """Returns whether a claim holds wherever it was run, and would if any one number had been half or twice as large.
+
+    Such a claim risked little.
+    """
+    judged = [machine for machine in machines if judge(claim, machine).outcome in (HELD, FAILED)]
+    return bool(judged) and all(claim.holds(moved) for machine in judged for moved in _scaled(claim, machine))
+
+
+def _scaled(claim: Claim, machine: Machine) -> Iterator[Records]:
+    """Yields a claim's records as they are, and with each number half and twice as large."""
+    records = {key: machine.records[key]["value"] for key in claim.keys}
+    yield records
+    for key, value in records.items():
+        middle = value.median if isinstance(value, Measurement) else value
+        if isinstance(middle, (int, float)):
+            yield from ({**records, **placed(records, {key: middle * factor})} for factor in (0.5, 2))
 
 
 def placed(records: Records, medians: Mapping[str, float]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from booktools.display import Cell, Recording, sign, table
 from booktools.edition import current
 from booktools.limits import BASES, registered
 from booktools.render import report_missing
+from booktools.rivals import is_easy
 
 logger = logging.getLogger(__name__)
 MARKS = {HELD: "✓", FAILED: "✗", STALE: "○", NOT_RUN: "–"}
@@ -100,6 +101,8 @@ class ClaimDirective(SphinxDirective, Recording):
                 words = "; it was {limit} until {until}"
                 words += ", when {measured} was measured on {machine}" if former.measured else ""
                 yield self.say(words).format_map(asdict(former)) if former.limit else ""
+            if is_easy(claim, self.machines):
+                yield self.say("; no number, half or twice as large, would have failed it on any machine")
 
 
 def css(outcome: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from booktools.claims import FAILED, HELD, Claim, Rival, all_claims, judge, variants
-from booktools.rivals import objections, placed
+from booktools.rivals import is_easy, objections, placed
 from dlperf.measurement import Measurement
 from tests.booktools.test_claims import BOOK, CASES, machine, machines, skip_if_stale
 
@@ -67,6 +67,15 @@ def test_each_measurement_is_moved_by_itself() -> None:
 def test_a_verdict_that_half_a_spread_would_turn_is_close(limit: float, outcome: str, close: bool) -> None:
     verdict = judge(claim(limit), machine({"p.a": BOTH}))
     assert (verdict.outcome, verdict.close) == (outcome, close)
+
+
+@pytest.mark.parametrize(("limit", "easy"), [(2.5, True), (1.9, False), (0.5, False)])
+def test_a_claim_that_a_factor_of_two_would_not_fail_is_easy(limit: float, easy: bool) -> None:
+    assert is_easy(claim(limit), [machine({"p.a": BOTH}), machine({"p.b": 1.0})]) == easy
+
+
+def test_a_claim_that_ran_nowhere_is_not_easy() -> None:
+    assert not is_easy(claim(2.5), [machine({"p.a": BOTH}, stale=("cells",))])
 
 
 def test_every_claim_names_its_rival() -> None:
