@@ -42,8 +42,10 @@ class EnvironmentsDirective(SphinxDirective, Recording):
         libraries += [
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
-        stale: list[Cell] = [self.say("changed since")]
-        stale += [self.changes(m.changed()) or "–" for m in self.machines]
+        stale: list[Cell] = [self.say("stale pages")]
+        stale += [
+            self.changes([page for page, done in m.executions.items() if done.stale]) or "–" for m in self.machines
+        ]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
         box = table(heads, [*rows, libraries, stale], "dl-environments")
         report_missing(self.get_location())
