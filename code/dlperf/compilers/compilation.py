@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import statistics
 import warnings
@@ -93,7 +94,7 @@ def autotuned(net: nn.Module, x: Any) -> tuple[Callable[..., Any], int]:
     torch._dynamo.utils.counters.clear()
     inductor = torch._inductor.config
     with torch.no_grad(), inductor.patch(freezing=True), _silent():
-        fn = torch.compile(net, mode="max-autotune")
+        fn = torch.compile(net, mode="max-autotune-no-cudagraphs")
         fn(x)
     counted = torch._dynamo.utils.counters["inductor"]
     return fn, counted["cpp_templated_kernel_counter"]
@@ -101,8 +102,8 @@ def autotuned(net: nn.Module, x: Any) -> tuple[Callable[..., Any], int]:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Lets the compiler print no table of what it has timed, nor warn of its own use of old functions."""
-    with warnings.catch_warnings(), torch._inductor.config.patch(autotune_num_choices_displayed=0):
+    """Keeps to itself what the compiler tells of its timing, and its warnings of its own use of old functions."""
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
 
