@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from dlperf.compilers import allocation
-from dlperf.measurement import Measurement
 
 PAGE = 4096
 
@@ -41,13 +40,6 @@ def test_new_memory_has_to_be_provided_and_kept_memory_has_not() -> None:
     if not told:
         pytest.skip("the C library is not glibc")
     assert kept < 0.01 * 2**27 / PAGE < new
-
-
-def test_a_page_costs_what_the_work_takes_longer_by_it() -> None:
-    new, kept = Measurement((2.9, 3.0, 3.5)), Measurement((1.0, 1.0, 1.4))
-    assert allocation.page_seconds(new, kept, 1000) == pytest.approx(0.002)
-    assert allocation.page_seconds(kept, new, 1000) == 0
-    assert allocation.page_seconds(new, kept, 0) == 0
 
 
 def test_what_has_no_name_is_gone_at_once() -> None:

@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dlperf.measurement import Measurement
-
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of glibc's malloc.h
 
 KEEP = {M_TRIM_THRESHOLD: -1, M_MMAP_MAX: 0}
@@ -48,14 +46,6 @@ def kept_memory() -> Iterator[bool]:
         gc.collect()
         if told:
             ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def page_seconds(new: Measurement, kept: Measurement, pages: float) -> float:
-    """Returns what one new page of memory costs in seconds: the same work with so many new pages, and with none.
-
-    0 where the difference is lost in the noise, or where no page was counted.
-    """
-    return max(0.0, new.median - kept.median) / pages if pages > 0 else 0.0
 
 
 class _Bytes(TorchDispatchMode):

@@ -156,6 +156,14 @@ def after_work(
     return {name: each.per_call(name, 1, environment(device)) for name, each in taken.items()}
 
 
+def page_seconds(new: Measurement, kept: Measurement, pages: float) -> float:
+    """Returns what one new page of memory costs in seconds: the same work with so many new pages, and with none.
+
+    0 where the difference is lost in the noise, or where no page was counted.
+    """
+    return max(0.0, new.median - kept.median) / pages if pages > 0 else 0.0
+
+
 def break_even(seconds: float, before: Measurement, after: Measurement) -> float:
     """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses.
 

@@ -42,6 +42,13 @@ def test_break_even_is_unknown_where_the_turns_do_not_tell_who_wins() -> None:
     assert [compilation.in_words(n) for n in (math.nan, math.inf, 41.6)] == ["unclear", "∞", "42"]
 
 
+def test_a_page_costs_what_the_work_takes_longer_by_it() -> None:
+    new, kept = Measurement((2.9, 3.0, 3.5)), Measurement((1.0, 1.0, 1.4))
+    assert compilation.page_seconds(new, kept, 1000) == pytest.approx(0.002)
+    assert compilation.page_seconds(kept, new, 1000) == 0
+    assert compilation.page_seconds(new, kept, 0) == 0
+
+
 def test_the_gain_farthest_beyond_its_bound_is_the_one_whose_turns_agree() -> None:
     gains = {"sure": Measurement((1.2, 1.2, 1.2)), "noisy": Measurement((0.5, 1.3, 2.0)), "far": Measurement((9.0,))}
     assert compilation.farthest(gains, {"sure": 1.0, "noisy": 1.0}).median == pytest.approx(1.2)
