@@ -1,4 +1,4 @@
-"""What is left of a Python program after it was captured: as it was, refused, or silently something else."""
+"""What is left of a Python program after it was captured: as it was, refused, or something else, warned of or not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from torch import nn
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
-AS_IN_PYTHON, REFUSED, DIFFERENT = "as in Python", "refused", "different, silently"
+AS_IN_PYTHON, REFUSED = "as in Python", "refused"
+WARNED, DIFFERENT = "different, with a warning", "different, silently"
 
 settings = {"scale": 2.0, "calls": 0.0}
 """Something outside of a function, which it reads and changes."""
@@ -90,12 +91,13 @@ def exported(fn: Function, x: torch.Tensor) -> Function:
 Way = Callable[[Function, torch.Tensor], Function]
 
 WAYS: dict[str, Way] = {
-    "torch.jit.trace": lambda fn, x: torch.jit.trace(fn, (x,), check_trace=False),
+    "torch.jit.trace": lambda fn, x: torch.jit.trace(fn, (x,)),
     "torch.jit.script": lambda fn, x: torch.jit.script(fn),
     "torch.export": exported,
     "torch.compile": lambda fn, x: torch.compile(fn, backend="eager"),
 }
-"""Ways to capture a function, given an example of its argument. What they generate from it is another matter."""
+"""Ways to capture a function, given an example of its argument, each with its defaults: `torch.jit.trace` runs the
+function again and compares. What they generate from it is another matter."""
 
 
 def observe(fn: Function, x: torch.Tensor) -> tuple[Any, ...]:
@@ -107,11 +109,11 @@ def observe(fn: Function, x: torch.Tensor) -> tuple[Any, ...]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Lets no warning through, nor what is written to standard error."""
-    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield
+def _caught() -> Iterator[list[warnings.WarningMessage]]:
+    """Yields a list that fills with the warnings; none is shown, nor what is written to standard error."""
+    with warnings.catch_warnings(record=True) as said, contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("always")
+        yield said
 
 
 def outcome(way: Way, fn: Function) -> str:
@@ -120,7 +122,8 @@ def outcome(way: Way, fn: Function) -> str:
     It is captured with one argument and called with others, of another sign
     or with other rows; `settings` has changed meanwhile. The outcome is
     `AS_IN_PYTHON` if whatever a call does is what Python does, `REFUSED` if
-    there is an error, and else `DIFFERENT`.
+    there is an error, `WARNED` if the tracer had warned that its trace may be
+    wrong, and else `DIFFERENT`.
     """
     logging.disable(logging.WARNING)  # a refusal shows the graph, twice
     first = torch.ones(2)
@@ -128,7 +131,7 @@ def outcome(way: Way, fn: Function) -> str:
     random.seed(1)
     settings.update(scale=2.0, calls=0.0)
     try:
-        with _quiet():
+        with _caught() as said:
             captured = way(fn, first)
             captured(first.clone())
             same = [observe(captured, x) == observe(fn, x) for x in others]
@@ -136,4 +139,6 @@ def outcome(way: Way, fn: Function) -> str:
         return REFUSED
     finally:
         logging.disable(logging.NOTSET)
-    return AS_IN_PYTHON if all(same) else DIFFERENT
+    if all(same):
+        return AS_IN_PYTHON
+    return WARNED if any(issubclass(each.category, torch.jit.TracerWarning) for each in said) else DIFFERENT

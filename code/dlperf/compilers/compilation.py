@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import statistics
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -82,6 +85,29 @@ def graphs(fn: Callable[..., Any], *calls: Sequence[Any], dynamic: bool | None =
     return [after - before for before, after in pairwise(counts)]
 
 
+def autotuned(net: nn.Module, x: Any) -> tuple[Callable[..., Any], int]:
+    """Returns the network compiled for ``x``, and how many products are in
+    code that the compiler wrote itself: it has timed that and the library's.
+
+    Its weights are frozen, or a CPU's compiler would not try.
+    """
+    torch._dynamo.utils.counters.clear()
+    inductor = torch._inductor.config
+    with torch.no_grad(), inductor.patch(freezing=True), _silent():
+        fn = torch.compile(net, mode="max-autotune-no-cudagraphs")
+        fn(x)
+    counted = torch._dynamo.utils.counters["inductor"]
+    return fn, counted["cpp_templated_kernel_counter"]
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keeps to itself what the compiler tells of its timing, and its warnings of its own use of old functions."""
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
 def in_blocks(
     functions: dict[str, Callable[..., Any]], *args: Any, calls: int = 200, **options: Any
 ) -> dict[str, Measurement]:
@@ -130,11 +156,33 @@ def after_work(
     return {name: each.per_call(name, 1, environment(device)) for name, each in taken.items()}
 
 
+def page_seconds(new: Measurement, kept: Measurement, pages: float) -> float:
+    """Returns what one new page of memory costs in seconds: the same work with so many new pages, and with none.
+
+    0 where the difference is lost in the noise, or where no page was counted.
+    """
+    return max(0.0, new.median - kept.median) / pages if pages > 0 else 0.0
+
+
 def break_even(seconds: float, before: Measurement, after: Measurement) -> float:
     """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses.
 
-    Both were measured alternately: the gain is the median difference of the pairs. It agrees with
-    the median of their ratios on who wins.
+    ``before`` is what one would run without compiling. Both were measured alternately: the gain is the median
+    difference of the pairs, which agrees with the median of their ratios on who wins. NaN where the middle half of
+    the differences has both signs: they do not tell who wins.
     """
+    low, high = (before - after).quartiles
     gain = statistics.median(b - a for b, a in before.pairs(after))
+    if low <= 0 < high:
+        return math.nan
     return seconds / gain if gain > 0 else math.inf
+
+
+def in_words(calls: float) -> str:
+    """Returns what a table says of a break-even: a whole number of calls, ∞, or that it is unclear."""
+    return "unclear" if math.isnan(calls) else "∞" if math.isinf(calls) else f"{calls:.0f}"
+
+
+def farthest(gains: Mapping[str, Measurement], bounds: Mapping[str, float]) -> Measurement:
+    """Returns the gain, over its bound, that is most surely beyond it: the largest lower quartile of all."""
+    return max((gains[name] / bound for name, bound in bounds.items()), key=lambda reached: reached.quartiles[0])

@@ -35,6 +35,33 @@ def test_break_even_is_never_where_each_call_loses() -> None:
     assert compilation.break_even(10, fast, slow) == math.inf
 
 
+def test_break_even_is_unknown_where_the_turns_do_not_tell_who_wins() -> None:
+    before = Measurement((1.0, 1.0, 1.0, 1.0), turns="t")
+    after = Measurement((0.9, 1.1, 0.8, 1.2), turns="t")
+    assert math.isnan(compilation.break_even(10, before, after))
+    assert [compilation.in_words(n) for n in (math.nan, math.inf, 41.6)] == ["unclear", "∞", "42"]
+
+
+def test_a_page_costs_what_the_work_takes_longer_by_it() -> None:
+    new, kept = Measurement((2.9, 3.0, 3.5)), Measurement((1.0, 1.0, 1.4))
+    assert compilation.page_seconds(new, kept, 1000) == pytest.approx(0.002)
+    assert compilation.page_seconds(kept, new, 1000) == 0
+    assert compilation.page_seconds(new, kept, 0) == 0
+
+
+def test_the_gain_farthest_beyond_its_bound_is_the_one_whose_turns_agree() -> None:
+    gains = {"sure": Measurement((1.2, 1.2, 1.2)), "noisy": Measurement((0.5, 1.3, 2.0)), "far": Measurement((9.0,))}
+    assert compilation.farthest(gains, {"sure": 1.0, "noisy": 1.0}).median == pytest.approx(1.2)
+
+
+def test_a_tuned_product_computes_the_same() -> None:
+    net, x = torch.nn.Linear(16, 32), torch.randn(8, 16)
+    tuned, written = compilation.autotuned(net, x)
+    assert written in (0, 1)
+    with torch.no_grad():
+        torch.testing.assert_close(tuned(x), net(x))
+
+
 def test_a_branch_in_python_breaks_the_graph_and_the_others_compute_the_same() -> None:
     for x in (torch.ones(4), 3 * torch.ones(4)):
         wanted = compilation.branching(x)
