@@ -1,4 +1,4 @@
-"""The zoo in larger sizes: its steps predicted, beside what they took. What comes out is printed and judges nothing."""
+"""The zoo, tiny and larger: its steps predicted, beside what they took. What comes out is printed and judges nothing."""
 
 from __future__ import annotations
 
@@ -44,12 +44,13 @@ def test_what_asking_costs_in_a_step_is_a_time(
         )
 
 
+@pytest.mark.parametrize("large", [False, True], ids=["tiny", "large"])
 @pytest.mark.parametrize("name", ZOO)
 def test_a_step_is_predicted(
-    name: str, here: model.Machine, fitted: tuple[Costs, Costs], capsys: pytest.CaptureFixture[str]
+    name: str, large: bool, here: model.Machine, fitted: tuple[Costs, Costs], capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch.manual_seed(0)
-    step = ZOO[name](True)
+    step = ZOO[name](large)
     step()
     ops = operators(step)
     steps, singly = prediction.in_turn(step, ops, "cpu", repeats=5, max_seconds=60)
@@ -66,4 +67,6 @@ def test_a_step_is_predicted(
     ratios = "   ".join(f"{way} {each / took:.2f}" for way, each in predicted.items())
     bare = ", ".join(f"{each} {share:.0%}" for each, share in list(without_formula(ops, seconds).items())[:2])
     with capsys.disabled():
-        print(f"\n{name}: {1e3 * took:.1f} ms, {len(ops)} operators   {ratios}   without a formula: {bare}")
+        print(
+            f"\n{name}, {'large' if large else 'tiny'}: {1e3 * took:.1f} ms, {len(ops)} operators   {ratios}   without a formula: {bare}"
+        )
