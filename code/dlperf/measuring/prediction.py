@@ -48,23 +48,23 @@ def in_turn(
     ops: Sequence[Operator],
     device: torch.device | str,
     repeats: int = 5,
-    max_seconds: float = 120.0,
+    limit: float = 120.0,
 ) -> tuple[Turns[float], Turns[dict[Call, float]]]:
     """Returns by turns the median seconds of three calls of ``step``, and those of each of its ``ops`` alone.
 
-    All turns together take about ``max_seconds`` at most, and about half of what the cell has left (`dlperf.budget`).
+    All turns together take about ``limit`` seconds at most, and about half of what the cell has left (`dlperf.budget`).
     The heaviest calls come first; those for which the time does not suffice are left out of every turn, and so are
     those that cannot be called alone. An `UntimedWarning` names them, with their share of the step (`untimed`). Where
     no cell has a limit, progress is told on standard error.
     """
     left = seconds_left()
-    limit = min(max_seconds, left / 2)
+    limit = min(limit, left / 2)
     tell = _Progress(print_every=10.0 if math.isinf(left) else math.inf)
     alone = _HeaviestFirst(ops, limit / repeats, tell)
 
-    def enough(turns: int, seconds: float) -> bool:
+    def enough(turns: int, taken: float) -> bool:
         tell(f"{turns} of {repeats} turns")
-        return seconds * (turns + 1) / turns > limit
+        return taken * (turns + 1) / turns > limit
 
     sides: dict[str, Callable[[], Any]] = {
         "step": lambda: median(clock_calls(step, 3, device)),
@@ -95,21 +95,21 @@ class _Progress:
 
 
 class _HeaviestFirst:
-    """Times each call alone, the heaviest first, as far as the first turn gets in its ``seconds``, and then the same.
+    """Times each call alone, the heaviest first, as far as the first turn gets in its ``limit``, and then the same.
 
     A turn begins before the step, and takes a tenth less, so that the others, which may be slower, are not cut off.
     """
 
-    def __init__(self, ops: Iterable[Operator], seconds: float, tell: Callable[[str], None]) -> None:
+    def __init__(self, ops: Iterable[Operator], limit: float, tell: Callable[[str], None]) -> None:
         self.ops, self.tell = heaviest(ops), tell
-        self.start, self.seconds = time.perf_counter(), 0.9 * seconds
+        self.start, self.limit = time.perf_counter(), 0.9 * limit
         self.begun = False
         self.failed: dict[str, str] = {}
 
     def __call__(self) -> dict[Call, float]:
         found: dict[Call, float] = {}
         begin = time.perf_counter()
-        end = max(self.start + self.seconds, begin + self.seconds / 2)  # a slow step leaves the half of it
+        end = max(self.start + self.limit, begin + self.limit / 2)  # a slow step leaves the half of it
         for n, op in enumerate(self.ops):
             self.tell(f"{n} of {len(self.ops)} kinds of call timed alone")
             if not self.begun and found and time.perf_counter() > end:
@@ -147,27 +147,28 @@ def uncached(op: Operator) -> Callable[[], object]:
     return lambda: next(turns)()
 
 
-def attained(ops: Iterable[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
+def attained(ops: Sequence[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
     """Returns for each kind of operator what its calls take at the roof, over what they take alone.
 
-    Calls without ``seconds`` are left out.
+    Calls without ``seconds`` are left out; a kind of which no call has any attains nan.
     """
+    names = dict.fromkeys(op.name for op in ops)
     roof, took = defaultdict[str, float](float), defaultdict[str, float](float)
     for op in _timed(ops, seconds):
         roof[op.name] += here.predict(op.flops, op.bytes)
         took[op.name] += seconds[call(op)]
-    return {name: roof[name] / took[name] for name in roof}
+    return {name: roof[name] / took[name] if took[name] else math.nan for name in names}
 
 
-def by_phase(ops: Iterable[Operator], seconds: Mapping[Call, float]) -> dict[str, float]:
+def by_phase(ops: Sequence[Operator], seconds: Mapping[Call, float]) -> dict[str, float]:
     """Returns the predicted seconds of each phase of a step: the sum of its operators, each as it is alone.
 
     Calls without ``seconds`` are left out; `untimed` names them.
     """
-    phases = defaultdict[str, float](float)
+    phases = dict.fromkeys((op.phase for op in ops), 0.0)
     for op in _timed(ops, seconds):
         phases[op.phase] += seconds[call(op)]
-    return dict(phases)
+    return phases
 
 
 def _timed(ops: Iterable[Operator], seconds: Mapping[Call, float]) -> list[Operator]:

@@ -1,4 +1,4 @@
-"""The zoo, tiny and larger: its steps predicted, beside what they took. What comes out is printed and judges nothing."""
+"""The zoo, tiny and larger: predicted beside measured steps. What comes out is printed and judges nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_step_is_predicted(
     step = ZOO[name](large)
     step()
     ops = operators(step)
-    steps, singly = prediction.in_turn(step, ops, "cpu", repeats=5, max_seconds=60)
+    steps, singly = prediction.in_turn(step, ops, "cpu", repeats=5, limit=60)
     seconds = prediction.typical(singly)
     roof, alone = asking.at_the_roof(here), asking.as_alone(seconds)
     predicted = {
@@ -66,7 +66,6 @@ def test_a_step_is_predicted(
     took = median(steps)
     ratios = "   ".join(f"{way} {each / took:.2f}" for way, each in predicted.items())
     bare = ", ".join(f"{each} {share:.0%}" for each, share in list(without_formula(ops, seconds).items())[:2])
+    size = "large" if large else "tiny"
     with capsys.disabled():
-        print(
-            f"\n{name}, {'large' if large else 'tiny'}: {1e3 * took:.1f} ms, {len(ops)} operators   {ratios}   without a formula: {bare}"
-        )
+        print(f"\n{name}, {size}: {1e3 * took:.1f} ms, {len(ops)} operators   {ratios}   no formula: {bare}")
