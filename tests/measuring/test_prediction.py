@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,8 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from dlperf import turns
+from dlperf.measurement import FewSamplesWarning
 from dlperf.measuring import pitfalls, prediction
 from dlperf.measuring.model import Machine
 from dlperf.models.cost import Operator, operators
@@ -70,9 +73,65 @@ def test_a_step_and_its_operators_take_turns(monkeypatch: pytest.MonkeyPatch) ->
     assert prediction.typical(alone) == pytest.approx({("add", 0, 2**30): 0.01, ("mm", 1, 2**30): 0.02})
 
 
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that also tells how long timing everything has taken so far."""
+    clock = Clock(monkeypatch)
+    for module in (prediction, turns):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(prediction, "alone", lambda op: float(bool(op.alone()())))
+    return clock
+
+
+def named(clock: Clock, name: str, weight: int, seconds: float) -> Operator:
+    return Operator(name, 0, weight, alone=lambda: clock.takes(seconds, lambda: True))
+
+
+def test_with_little_time_the_heaviest_operators_are_timed_and_the_others_named(running: Clock) -> None:
+    ops = [named(running, "small", 1, 4), named(running, "large", 90, 4), named(running, "middle", 9, 4)]
+    with pytest.warns(prediction.UntimedWarning, match="not timed alone: 1 of 3 calls with 1.0% of the work, of small"):
+        step, alone = prediction.in_turn(running.takes(1), ops, "cpu", repeats=3, limit=36)
+    assert [name for name, _, _ in alone[0]] == ["large", "middle"]  # a turn has 12 s, of which the step takes 3
+    assert len(step) == len(alone) == 3
+    assert all(each.keys() == alone[0].keys() for each in alone)
+    assert prediction.by_phase(ops, prediction.typical(alone)) == {"": 2}
+    reached = prediction.attained(ops, HERE, prediction.typical(alone))
+    assert [name for name, share in reached.items() if math.isnan(share)] == ["small"]
+
+
+def test_a_cell_that_has_little_left_gets_fewer_operators_and_turns(
+    running: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(prediction, "seconds_left", lambda: 2.0)
+    ops = [named(running, "small", 1, 4), named(running, "large", 90, 4)]
+    with pytest.warns(FewSamplesWarning, match="1 of 3 samples"), pytest.warns(prediction.UntimedWarning):
+        step, alone = prediction.in_turn(running.takes(1), ops, "cpu", repeats=3)
+    assert len(step) == 1
+    assert [name for name, _, _ in alone[0]] == ["large"]
+    assert capsys.readouterr().err == ""  # what a page's cells print is for its readers
+
+
+def test_what_takes_long_tells_how_far_it_is(running: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    ops = [named(running, "large", 90, 12), named(running, "small", 1, 1)]
+    prediction.in_turn(running.takes(1), ops, "cpu", repeats=2)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["1 of 2 kinds of call timed alone, 15 s", "1 of 2 kinds of call timed alone, 31 s"]
+
+
+def test_an_operator_that_cannot_be_called_alone_is_left_out_with_the_reason(running: Clock) -> None:
+    def fails() -> object:
+        raise RuntimeError("the input is not positive-definite\nand more")
+
+    ops = [Operator("cholesky", 0, 1, alone=lambda: fails), named(running, "add", 3, 1)]
+    text = "of cholesky; cholesky cannot be called alone: the input is not positive-definite$"
+    with pytest.warns(prediction.UntimedWarning, match=text):
+        _, alone = prediction.in_turn(running.takes(1), ops, "cpu", repeats=2)
+    assert [each.keys() for each in alone] == [{("add", 0, 3)}] * 2
+
+
 def test_what_is_typical_of_turns_is_the_median_of_each_call() -> None:
     turns = [
-        {("add", 0, 8): 3, ("mm", 1, 8): 1},
+        {("add", 0, 8): 3, ("mm", 1, 8): 1, ("mul", 0, 8): 1},
         {("add", 0, 8): 1, ("mm", 1, 8): 2},
         {("add", 0, 8): 2, ("mm", 1, 8): 9},
     ]
@@ -90,6 +149,12 @@ def test_calls_take_turns_at_copies_that_fill_the_caches(monkeypatch: pytest.Mon
     prediction.alone(Operator("add", 0, 30, alone=alone))
     assert made == list(range(7))  # each call reads and writes 30 bytes, which may be the same 15
     assert called[:9] == [*range(7), 0, 1]
+
+
+def test_a_phase_or_a_kind_without_a_timed_call_is_there_all_the_same() -> None:
+    seconds = {prediction.call(PRODUCT): 2.002}
+    assert prediction.by_phase(OPS, seconds) == {"forward": 2.002, "backward": 0, "update": 0}
+    assert prediction.attained(OPS, HERE, seconds) == pytest.approx({"mm": 0.5, "add": math.nan}, nan_ok=True)
 
 
 def test_a_kind_reaches_the_share_that_all_its_calls_reach_together() -> None:

@@ -7,10 +7,11 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from dlperf.models import gpt, resnet, steps, text
-from dlperf.models.cost import Operator, operators
+from dlperf.models.cost import FORMULAS, Operator, operators
 from dlperf.models.training import training_step
 
 
@@ -84,3 +85,89 @@ def test_every_parameter_of_a_step_is_changed_once() -> None:
     names = Counter(each.name for each in operators(step))
     assert names["convolution"] == names["convolution_backward"] == names["native_batch_norm"] == 20
     assert names["add_"] >= len(list(model.parameters()))
+
+
+def test_a_sparse_gradient_is_as_large_as_its_indices_and_its_values() -> None:
+    table = nn.Embedding(1000, 32, sparse=True)
+    optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+    ids = torch.tensor([3, 5, 5])
+    table(ids).sum().backward()
+    [add] = [op for op in operators(optimizer.step) if op.name == "add_"]
+    gradient = 3 * 8 + 3 * 32 * 4
+    assert add.bytes == gradient + 2 * 1000 * 32 * 4  # the weights are read and written, as far as is known
+    add.alone()()
+
+
+def test_sparse_tensors_of_rows_have_bytes_too() -> None:
+    x, y = torch.eye(4).to_sparse_csr(), torch.ones(4, 4)
+    product = operators(lambda: x @ y)[-1]
+    assert product.bytes >= 5 * 8 + 4 * 8 + 4 * 4 + 4 * 16
+    product.alone()()
+
+
+def test_a_mask_alone_selects_as_many_as_in_the_step() -> None:
+    y = torch.tensor([[1.0], [-1], [2]], requires_grad=True)
+    found = operators(lambda: y[y[:, 0] > 0].sum().backward())
+    [back] = [op for op in found if "index_put" in op.name]
+    sums = back.alone()()  # numbers of [0.5, 1), to those that the mask selects of which another is added
+    assert isinstance(sums, torch.Tensor)
+    assert (sums >= 1).sum() == 2
+
+
+def test_integers_alone_are_those_of_the_step_before_it_changed_them() -> None:
+    steps = torch.arange(6)[1::2]
+    [add] = operators(lambda: steps.add_(1))
+    assert add.alone()().tolist() == [2, 4, 6]  # type: ignore[attr-defined]
+    assert add.alone()().tolist() == [2, 4, 6]  # type: ignore[attr-defined]
+
+
+def by_hand(model: nn.LSTM, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    """Returns what an LSTM of one layer returns for ``x`` (time, batch, width), a position after the other."""
+    outputs = []
+    for now in x:
+        gates = F.linear(now, model.weight_ih_l0, model.bias_ih_l0) + F.linear(h, model.weight_hh_l0, model.bias_hh_l0)
+        i, f, g, o = gates.chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        outputs.append(h)
+    return torch.stack(outputs)
+
+
+def test_an_lstm_has_the_arithmetic_of_one_that_is_written_by_hand() -> None:
+    time, batch, ins, width = 5, 3, 4, 6
+    model = nn.LSTM(ins, width)
+    x = torch.randn(time, batch, ins, requires_grad=True)
+    state = [torch.zeros(1, batch, width, requires_grad=True) for _ in range(2)]
+    found = operators(lambda: model(x, state)[0].sum().backward())
+    layers = {op.name: op.flops for op in found if op.flops}
+    hand = lambda: by_hand(model, x, state[0][0], state[1][0])
+    torch.testing.assert_close(hand(), model(x, state)[0])
+    counts = []
+    for step in (hand, lambda: hand().sum().backward()):
+        with FlopCounterMode(display=False) as counter:
+            step()
+        counts.append(counter.get_total_flops())
+    assert layers == {"mkldnn_rnn_layer": counts[0], "mkldnn_rnn_layer_backward": counts[1] - counts[0]}
+
+
+def test_a_recurrent_layer_of_a_gpu_has_the_same_formula_for_all_its_matrices() -> None:
+    x, aten = torch.ones(5, 3, 4), torch.ops.aten
+    weights = [torch.ones(24, 4), torch.ones(24, 6), torch.ones(24), torch.ones(24)]
+    one = 2 * 5 * 3 * (24 * 4 + 24 * 6)
+    assert FORMULAS[aten._cudnn_rnn](x, weights, 4, None, None, out_val=()) == one
+    assert FORMULAS[aten._cudnn_rnn_backward](x, 2 * weights, 4, None, None, out_val=()) == 4 * one
+
+
+def test_composite_operators_are_taken_apart_in_inference_mode_too() -> None:
+    model, x = nn.Linear(3, 5), torch.ones(2, 3)
+    with torch.inference_mode():
+        found = operators(lambda: model(x))
+    assert [op.flops for op in found if op.flops] == [2 * 2 * 3 * 5]
+
+
+def test_operators_of_other_libraries_are_found_too() -> None:
+    @torch.library.custom_op("zoo::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x
+
+    assert Operator("twice", 0, 24) in operators(lambda: torch.ops.zoo.twice(torch.ones(3)))

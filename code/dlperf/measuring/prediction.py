@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
+import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
@@ -11,7 +15,10 @@ from typing import Any
 import torch
 from torch.utils.benchmark import Timer
 
+from dlperf.budget import seconds_left
 from dlperf.environment import cache_bytes
+from dlperf.measurement import FewSamplesWarning
+from dlperf.measuring.coverage import Call, call, heaviest, untimed
 from dlperf.measuring.model import Machine
 from dlperf.measuring.pitfalls import clock_calls
 from dlperf.models.cost import Operator
@@ -19,10 +26,12 @@ from dlperf.plot import COLORS
 from dlperf.timing import clock
 from dlperf.turns import Turns, interleave
 
-Call = tuple[str, int, int]
-"""A name, FLOPs and bytes."""
 REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 """The regimes of `Machine.regime`, with their colours."""
+
+
+class UntimedWarning(UserWarning):
+    """Some operators of a step were not timed alone, and no sum of seconds has them."""
 
 
 def each_alone(ops: Iterable[Operator]) -> dict[Call, float]:
@@ -35,25 +44,90 @@ def each_alone(ops: Iterable[Operator]) -> dict[Call, float]:
 
 
 def in_turn(
-    step: Callable[[], object], ops: Sequence[Operator], device: torch.device | str, repeats: int = 5
+    step: Callable[[], object],
+    ops: Sequence[Operator],
+    device: torch.device | str,
+    repeats: int = 5,
+    limit: float = 120.0,
 ) -> tuple[Turns[float], Turns[dict[Call, float]]]:
-    """Returns by turns the median seconds of three calls of ``step``, and those of each of its ``ops`` alone."""
+    """Returns by turns the median seconds of three calls of ``step``, and those of each of its ``ops`` alone.
+
+    All turns together take about ``limit`` seconds at most, and about half of what the cell has left (`dlperf.budget`).
+    The heaviest calls come first; those for which the time does not suffice are left out of every turn, and so are
+    those that cannot be called alone. An `UntimedWarning` names them, with their share of the step (`untimed`). Where
+    no cell has a limit, progress is told on standard error.
+    """
+    left = seconds_left()
+    limit = min(limit, left / 2)
+    tell = _Progress(print_every=10.0 if math.isinf(left) else math.inf)
+    alone = _HeaviestFirst(ops, limit / repeats, tell)
+
+    def enough(turns: int, taken: float) -> bool:
+        tell(f"{turns} of {repeats} turns")
+        return taken * (turns + 1) / turns > limit
+
     sides: dict[str, Callable[[], Any]] = {
         "step": lambda: median(clock_calls(step, 3, device)),
-        "alone": lambda: each_alone(ops),
+        "alone": alone,
     }
-    took = interleave(sides, repeats, warm_up=0)
+    took = interleave(sides, repeats, warm_up=0, enough=enough)
+    turns = len(took["step"])
+    if turns < repeats:
+        few = f"the step and its operators: {turns} of {repeats} samples each, their {limit:.3g} s were used up"
+        warnings.warn(few, FewSamplesWarning, stacklevel=2)
+    if missing := untimed(ops, took["alone"][0]):
+        warnings.warn(missing + alone.reasons(), UntimedWarning, stacklevel=2)
     return took["step"], took["alone"]
 
 
+class _Progress:
+    """Prints what it is told on standard error, not more often than every so many seconds, the first after as many."""
+
+    def __init__(self, print_every: float) -> None:
+        self.every, self.start = print_every, time.perf_counter()
+        self.last = self.start
+
+    def __call__(self, text: str) -> None:
+        now = time.perf_counter()
+        if now - self.last >= self.every:
+            self.last = now
+            print(f"{text}, {now - self.start:.0f} s", file=sys.stderr, flush=True)
+
+
+class _HeaviestFirst:
+    """Times each call alone, the heaviest first, as far as the first turn gets in its ``limit``, and then the same.
+
+    A turn begins before the step, and takes a tenth less, so that the others, which may be slower, are not cut off.
+    """
+
+    def __init__(self, ops: Iterable[Operator], limit: float, tell: Callable[[str], None]) -> None:
+        self.ops, self.tell = heaviest(ops), tell
+        self.start, self.limit = time.perf_counter(), 0.9 * limit
+        self.begun = False
+        self.failed: dict[str, str] = {}
+
+    def __call__(self) -> dict[Call, float]:
+        found: dict[Call, float] = {}
+        begin = time.perf_counter()
+        end = max(self.start + self.limit, begin + self.limit / 2)  # a slow step leaves the half of it
+        for n, op in enumerate(self.ops):
+            self.tell(f"{n} of {len(self.ops)} kinds of call timed alone")
+            if not self.begun and found and time.perf_counter() > end:
+                break
+            try:
+                found |= each_alone([op])
+            except Exception as error:  # whatever a library raises for numbers that are not the step's
+                self.failed.setdefault(op.name, str(error).partition("\n")[0])
+        self.begun, self.ops = True, [op for op in self.ops if call(op) in found]
+        return found
+
+    def reasons(self) -> str:
+        return "".join(f"; {name} cannot be called alone: {why}" for name, why in self.failed.items())
+
+
 def typical(turns: Sequence[Mapping[Call, float]]) -> dict[Call, float]:
-    """Returns the median seconds of each call."""
-    return {key: median(each[key] for each in turns) for key in turns[0]}
-
-
-def call(op: Operator) -> Call:
-    """Returns what stands for an operator and all others of its name and size."""
-    return op.name, op.flops, op.bytes
+    """Returns the median seconds of each call that was timed in all turns."""
+    return {key: median(each[key] for each in turns) for key in turns[0] if all(key in each for each in turns)}
 
 
 def alone(op: Operator, seconds: float = 0.01) -> float:
@@ -73,21 +147,32 @@ def uncached(op: Operator) -> Callable[[], object]:
     return lambda: next(turns)()
 
 
-def attained(ops: Iterable[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
-    """Returns for each kind of operator what its calls take at the roof, over what they take alone."""
+def attained(ops: Sequence[Operator], here: Machine, seconds: Mapping[Call, float]) -> dict[str, float]:
+    """Returns for each kind of operator what its calls take at the roof, over what they take alone.
+
+    Calls without ``seconds`` are left out; a kind of which no call has any attains nan.
+    """
+    names = dict.fromkeys(op.name for op in ops)
     roof, took = defaultdict[str, float](float), defaultdict[str, float](float)
-    for op in ops:
+    for op in _timed(ops, seconds):
         roof[op.name] += here.predict(op.flops, op.bytes)
         took[op.name] += seconds[call(op)]
-    return {name: roof[name] / took[name] for name in roof}
+    return {name: roof[name] / took[name] if took[name] else math.nan for name in names}
 
 
-def by_phase(ops: Iterable[Operator], seconds: Mapping[Call, float]) -> dict[str, float]:
-    """Returns the predicted seconds of each phase of a step: the sum of its operators, each as it is alone."""
-    phases = defaultdict[str, float](float)
-    for op in ops:
+def by_phase(ops: Sequence[Operator], seconds: Mapping[Call, float]) -> dict[str, float]:
+    """Returns the predicted seconds of each phase of a step: the sum of its operators, each as it is alone.
+
+    Calls without ``seconds`` are left out; `untimed` names them.
+    """
+    phases = dict.fromkeys((op.phase for op in ops), 0.0)
+    for op in _timed(ops, seconds):
         phases[op.phase] += seconds[call(op)]
-    return dict(phases)
+    return phases
+
+
+def _timed(ops: Iterable[Operator], seconds: Mapping[Call, float]) -> list[Operator]:
+    return [op for op in ops if call(op) in seconds]
 
 
 def by_regime(ops: Sequence[Operator], here: Machine) -> dict[str, float]:
