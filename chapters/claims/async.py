@@ -28,6 +28,11 @@ def spared(r: Records) -> bool:
     return r["async.decoded-spared-factor"].median > 1.05
 
 
+def slower(r: Records) -> bool:
+    """Returns whether a thread less for the step clearly costs more than it wins, by the margin of `spared`."""
+    return r["async.decoded-spared-factor"].median < 1 / 1.05
+
+
 def no_core(r: Records) -> bool:
     """Returns whether the loop that decodes wins clearly less than the maximum promised."""
     return r["async.decoded-won"].median < 0.85 * r["async.could-decoded"]
@@ -137,6 +142,19 @@ OUTCOMES = (
         keys=("async.free-speed",),
         holds=lambda r: r["async.free-speed"].quartiles[0] > 1.1,
     ),
+    Bound(  # no overlap does a loop in less than its slower side takes; `lower_bound` allows for a twentieth
+        id="async.floor",
+        keys=("async.below",),
+        holds=lambda r: r["async.below"] == 0,
+    ),
+    Outcome(  # a quarter of the gain more or less would change no decision
+        id="async.free-told",
+        keys=("async.free-speed", "async.free-speed-predicted"),
+        holds=lambda r: (
+            abs(r["async.free-speed"].median - r["async.free-speed-predicted"].median)
+            <= 0.25 * (r["async.free-speed-predicted"].median - 1)
+        ),
+    ),
     Bound(
         id="async.two-devices-bound",
         keys=("async.branches-speedup",),
@@ -173,6 +191,11 @@ OUTCOMES = (
         holds=spared,
     ),
     Outcome(
+        id="async.spared-slower",
+        keys=("async.decoded-spared-factor",),
+        holds=slower,
+    ),
+    Outcome(
         id="async.needless",
         keys=("async.decoded-spared-factor", "async.decoded-worker-fit", *ROOM),
         holds=lambda r: room(r) and not spared(r) and r["async.decoded-worker-fit"].median > 6 / 7,
@@ -180,7 +203,7 @@ OUTCOMES = (
     Outcome(
         id="async.traded",
         keys=("async.decoded-spared-factor", *ROOM),
-        holds=lambda r: not room(r) and not spared(r),
+        holds=lambda r: not room(r) and not spared(r) and not slower(r),
     ),
     Outcome(
         id="async.behind",

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from math import log
+
 from booktools.claims import Bound, Claim, Outcome, Rival
 from booktools.predictions import Prediction, fit
+
+
+def gains_alike(measured: float, predicted: float, within: float = 0.25, resolved: float = 0.02) -> bool:
+    """Returns whether a gain is the predicted one, to ``within`` a part of it or to ``resolved`` of the speed.
+
+    ``measured`` and ``predicted`` say how many times as fast. In logarithms, which for small gains is what they are
+    above one, so that no gain at all does not pass; and half as fast is as far from one as twice.
+    """
+    return abs(log(measured / predicted)) <= max(within * abs(log(predicted)), resolved)
+
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -101,7 +113,8 @@ CLAIMS: tuple[Claim, ...] = (
         id="hardware.gradients",
         basis="prediction",
         keys=("hardware.gradients-fit",),
-        holds=lambda r: 1 / 1.2 < r["hardware.gradients-fit"].median < 1.2,
+        # was 1.2, without a reason, while the fit took in the limiter's burst (0.96 on h100): the book's usual error
+        holds=lambda r: 1 / 1.15 < r["hardware.gradients-fit"].median < 1.15,
         rival=Rival(
             "a long message goes at another rate: a tenth of it waits as long as the rest takes",
             lambda r: {"hardware.gradients-fit": 0.5},
@@ -191,10 +204,21 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("hardware.one-more",),
         holds=lambda r: r["hardware.one-more"].median > 1.1,
     ),
-    Outcome(  # one more row of tiles, and one more round of them at most
+    Outcome(  # as many tiles, whose rows begin at odd places; was `one-more > 2`, which did not tell the two apart
         id="hardware.odd-loads",
-        keys=("hardware.one-more",),
-        holds=lambda r: r["hardware.one-more"].median > 2,
+        keys=("hardware.one-less",),
+        holds=lambda r: r["hardware.one-less"].median > 1.1,
+    ),
+    Outcome(  # more tiles, whose rows begin where they should; the limit is that of `hardware.odd`
+        id="hardware.odd-tiles",
+        keys=("hardware.eight-more",),
+        holds=lambda r: r["hardware.eight-more"].median > 1.1,
+    ),
+    Bound(  # the line gives no more than the headers leave, but for one burst in the middle one of its long messages
+        id="hardware.links-bound",
+        keys=("hardware.gigabit-line", "hardware.gigabit-most"),
+        holds=lambda r: r["hardware.gigabit-line"] <= (1 + 93_750 / 2**23) * r["hardware.gigabit-most"],
+        needs=("linux",),
     ),
     Outcome(  # more than if products, and all they take beyond the roof, took no time
         id="hardware.beyond-products",
@@ -206,8 +230,10 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="hardware.predicted",
-        keys=("hardware.remedy-fit",),
-        holds=lambda r: 1 / 1.1 < r["hardware.remedy-fit"].median < 1.1,
+        keys=("hardware.gain-both", "hardware.told-both"),
+        # was the ratio of the two speeds to within 1.1, which no gain at all passed where little was predicted.
+        # A quarter of the gain more or less would change no decision.
+        holds=lambda r: gains_alike(r["hardware.gain-both"].median, r["hardware.told-both"]),
     ),
     Outcome(
         id="hardware.layout-wins",
@@ -226,8 +252,9 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="hardware.type-told",
-        keys=("hardware.type-fit",),
-        holds=lambda r: 0.8 < r["hardware.type-fit"].median < 1.25,
+        keys=("hardware.gain-type", "hardware.told-type"),
+        # was the ratio of the two speeds from 0.8 to 1.25: as for `hardware.predicted`
+        holds=lambda r: gains_alike(r["hardware.gain-type"].median, r["hardware.told-type"]),
     ),
     Bound(
         id="hardware.stage-bound",  # a convolution does no more than its roof
@@ -239,10 +266,10 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("hardware.attained-after",),
         holds=lambda r: r["hardware.attained-after"] <= 1.02,
     ),
-    Outcome(
+    Outcome(  # the book's usual error; was `layouts < 16`, which 15.99 passed and nothing controlled
         id="hardware.layouts",
-        keys=("hardware.layouts",),
-        holds=lambda r: r["hardware.layouts"].median < 16,
+        keys=("hardware.layouts-all",),
+        holds=lambda r: 1 / 1.15 < r["hardware.layouts-all"].median < 1.15,
     ),
     Outcome(
         id="hardware.ways",

@@ -40,6 +40,7 @@ Storage, links, accelerators
 ``core_to_core``     a flag in a cache line, and messages copied in and out
 ``links``            messages from one core, process or host to another
 ``alpha_beta``       a latency, and a time for every byte
+``token_bucket``     a link that is limited: its burst, and the most that TCP gets
 ``accelerator``      products, memory, launches and bus of a GPU
 """
 
