@@ -150,10 +150,10 @@ OUTCOMES = (
         keys=("parallel.gpt-gain",),
         holds=lambda r: r["parallel.gpt-gain"].median > 1.05,
     ),
-    Outcome(
+    Outcome(  # the share's median until 2026-11-28: on Zen 1 its rounds scatter by 0.26
         id="parallel.awake",
         keys=("parallel.gpt-awake", "parallel.gpt-share"),
-        holds=lambda r: r["parallel.gpt-awake"].median > r["parallel.gpt-share"].median + 0.05,
+        holds=lambda r: r["parallel.gpt-awake"].median > r["parallel.gpt-share"].quartiles[1],
     ),
     Outcome(
         id="parallel.gpu-full",
@@ -196,20 +196,28 @@ OUTCOMES = (
         keys=("parallel.crowded",),
         holds=lambda r: r["parallel.crowded"].spread < 1,
     ),
-    Outcome(
+    Outcome(  # the book's error of a prediction. Half to twice until 2026-11-28: but twice the rows is 8 times the time
         id="parallel.crossover",
         keys=("parallel.crossover", "parallel.crossover-predicted"),
-        holds=lambda r: _is_near(r["parallel.crossover-predicted"] / r["parallel.crossover"], 0.5, 2),
+        holds=lambda r: _is_near(r["parallel.crossover-predicted"] / r["parallel.crossover"], 0.85, 1.15),
     ),
-    Outcome(
+    Outcome(  # the model's constant is the same for a negation and a product, within the error of a prediction
+        id="parallel.split-constant",
+        keys=("parallel.split", "parallel.split-64", "parallel.split-256"),
+        holds=lambda r: all(
+            _is_near(r[key].median, 0.85 * r["parallel.split"].median, 1.15 * r["parallel.split"].median)
+            for key in ("parallel.split-64", "parallel.split-256")
+        ),
+    ),
+    Outcome(  # three rounds of four gain. A median above 1.02 until 2026-11-28: 1.029 with a range of 0.030 passed
         id="parallel.parts",
         keys=("parallel.parts-gain",),
-        holds=lambda r: r["parallel.parts-gain"].median > 1.02,
+        holds=lambda r: r["parallel.parts-gain"].quartiles[0] > 1,
     ),
-    Outcome(
+    Outcome(  # as for the parts on a CPU
         id="parallel.streams",
         keys=("parallel.streams-gain",),
-        holds=lambda r: r["parallel.streams-gain"].median > 1.02,
+        holds=lambda r: r["parallel.streams-gain"].quartiles[0] > 1,
         needs=("cuda",),
     ),
     Outcome(
