@@ -11,6 +11,8 @@ import torch
 
 from dlperf.asynchrony.engine import Engine
 from dlperf.compilers import cuda_graphs
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
 from dlperf.parallel import concurrency, saturation
 from dlperf.parallel.concurrency import Load
 from dlperf.workers import LEAD
@@ -113,15 +115,23 @@ def test_a_crew_begins_together_and_shares_products_out(monkeypatch: pytest.Monk
     assert asked == [((3, 4, 4), 2)] * 2
 
 
-def test_the_four_ways_are_measured_and_threads_are_as_before() -> None:
+def test_the_five_ways_are_measured_and_threads_are_as_before() -> None:
     before = torch.get_num_threads()
     with saturation.workers(2) as crew:
         found = saturation.against_workers(crew, 16, repeats=3, seconds=0.0005)
     assert {name: len(m.samples) for name, m in found.items()} == dict.fromkeys(
-        ("in turn", "batched", "alone", "workers"), 3
+        ("in turn", "batched", "alone", "batched alone", "workers"), 3
     )
     assert len(saturation.split_cost(2, repeats=3, calls=2).samples) == 3
     assert torch.get_num_threads() == before
+
+
+def test_splitting_costs_what_is_left_of_each_round() -> None:
+    split, alone = (
+        Measurement(seconds, "s", environment=environment("cpu"), turns="1")
+        for seconds in ((5e-6, 4e-6, 1e-6), (6e-6, 4e-6, 4e-6))
+    )
+    assert saturation.splitting(split, alone, 2).samples == pytest.approx((2e-6, 2e-6, -1e-6))
 
 
 def test_the_gain_is_the_ratio_of_both_times() -> None:

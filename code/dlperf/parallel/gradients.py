@@ -137,6 +137,9 @@ WAYS = tuple(Way)
 def sent_as_ready(model: nn.Module) -> list[Any]:
     """Has each gradient averaged as soon as it is there.
 
+    Every host must get a gradient for the same weights: one that is
+    missing on one host makes NCCL hang.
+
     Returns the messages under way, in a list that fills: `wait` for
     each before the optimizer's step.
     """

@@ -113,10 +113,10 @@ def per_call(
 
 
 def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02) -> dict[str, Measurement]:
-    """Returns the seconds per product of ``(n, n)`` matrices on a CPU, in turn, in four ways.
+    """Returns the seconds per product of ``(n, n)`` matrices on a CPU, in turn, in five ways.
 
     ``in turn``: one after the other, each with as many threads as there are workers; ``workers``: shared out
-    among these; ``batched``: one operator for all; ``alone``: one after the other on one thread.
+    among these; ``batched``: one operator for all; ``alone`` and ``batched alone``: both on one thread.
     """
     threads, before = crew.world_size, torch.get_num_threads()
     number, rounds = amount(n, threads, seconds)
@@ -125,11 +125,20 @@ def against_workers(crew: Crew, n: int, repeats: int = 9, seconds: float = 0.02)
         "in turn": clocked(lambda: products(a, out, rounds), threads),
         "batched": clocked(lambda: batched(a, out, rounds), threads),
         "alone": clocked(lambda: products(a, out, rounds), 1),
+        "batched alone": clocked(lambda: batched(a, out, rounds), 1),
         "workers": lambda: crew.products(n, number, rounds),  # last: an idle helper spins for a while
     }
     found = per_call(programs, number * rounds, repeats)
     torch.set_num_threads(before)
     return found
+
+
+def splitting(split: Measurement, alone: Measurement, threads: int) -> Measurement:
+    """Returns what splitting an operator costs, in seconds: its time ``split`` less that share of ``alone``, by round.
+
+    A cost that is less than nothing is noise, or a split that does more than divide.
+    """
+    return replace(split - alone / threads, description="split")
 
 
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
@@ -143,9 +152,7 @@ def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement
     negate = lambda: [torch.neg(x, out=x) for _ in range(calls)]
     found = per_call({str(t): clocked(negate, t) for t in (threads, 1)}, calls, repeats)
     torch.set_num_threads(before)
-    split, whole = found[str(threads)], found["1"]
-    rest = tuple(s - w / threads for s, w in split.pairs(whole))
-    return replace(split, samples=rest, description="split")
+    return splitting(found[str(threads)], found["1"], threads)
 
 
 def gain(split: float, alone: float, workers: int) -> float:
