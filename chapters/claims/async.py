@@ -46,7 +46,7 @@ CLAIMS = (
         id="async.enqueue",
         basis="record",
         keys=("async.enqueue-share",),
-        holds=lambda r: r["async.enqueue-share"] < 0.05,
+        holds=lambda r: r["async.enqueue-share"] < 0.02,
         rival=Rival("the call returns when the value is there", lambda r: {"async.enqueue-share": 1}),
     ),
     Claim(
@@ -90,7 +90,7 @@ CLAIMS = (
         id="async.lock",
         basis="record",
         keys=("async.lock-factor",),
-        holds=lambda r: r["async.lock-factor"].median > 1.25,
+        holds=lambda r: r["async.lock-factor"].median > 1.3,
         rival=Rival("whatever else runs Python slows a call down alike", lambda r: {"async.lock-factor": 1}),
         needs=("cores>=2",),
     ),

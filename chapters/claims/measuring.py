@@ -83,7 +83,7 @@ CLAIMS = (
         id="measuring.amdahl",
         basis="prediction",
         keys=("measuring.amdahl-error", "measuring.amdahl-naive-error"),
-        holds=lambda r: r["measuring.amdahl-error"] < 0.2,
+        holds=lambda r: r["measuring.amdahl-error"] < 0.15,
         rival=Rival(
             "each worker brings a whole core, however many there are",
             lambda r: {"measuring.amdahl-error": r["measuring.amdahl-naive-error"]},
@@ -94,7 +94,7 @@ CLAIMS = (
         id="measuring.little",
         basis="prediction",
         keys=("measuring.little-error", "measuring.little-service-error"),
-        holds=lambda r: r["measuring.little-error"] < 0.2,
+        holds=lambda r: r["measuring.little-error"] < 0.1,
         rival=Rival(
             "a request is inside only while it is served",
             lambda r: {"measuring.little-error": r["measuring.little-service-error"]},

@@ -278,7 +278,7 @@ OUTCOMES = (
 )
 
 PREDICTIONS = (
-    fit("parallel-list", "parallel.step-own-fit"),
+    fit("parallel-exercises", "parallel.step-own-fit"),
     pair(
         "parallel-operator",
         "parallel.crossover-predicted",
