@@ -218,11 +218,12 @@ OUTCOMES = (
         keys=("parallel.crossover", "parallel.crossover-predicted"),
         holds=lambda r: _is_near(r["parallel.crossover-predicted"] / r["parallel.crossover"], 0.85, 1.15),
     ),
-    Outcome(  # the model's constant is the same for a negation and a product, within the error of a prediction
-        id="parallel.split-constant",
+    Outcome(  # three rounds of four pay more, or less, than the model's constant and the error of a prediction
+        id="parallel.split-differs",
         keys=("parallel.split", "parallel.split-64", "parallel.split-256"),
-        holds=lambda r: all(
-            _is_near(r[key].median, 0.85 * r["parallel.split"].median, 1.15 * r["parallel.split"].median)
+        holds=lambda r: any(
+            r[key].quartiles[0] > 1.15 * r["parallel.split"].median
+            or r[key].quartiles[1] < 0.85 * r["parallel.split"].median
             for key in ("parallel.split-64", "parallel.split-256")
         ),
     ),
