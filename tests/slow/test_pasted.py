@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from booktools.notebook import code_cells, read_page
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, StackDataset
+
+from booktools.notebook import code_cells, read_page
 
 PAGE = Path(__file__).parents[2] / "chapters/en/slow.md"
 OWN = "def step("  # the cell in whose place a reader puts their own
@@ -123,7 +124,7 @@ def test_every_cell_runs_on_a_model_that_is_not_the_books(own: Callable[[], Name
     cells = pasted()
     for source in cells:
         if SHOWN not in source:
-            exec(compile(source, PAGE.name, "exec"), names)  # noqa: S102
+            exec(compile(source, PAGE.name, "exec"), names)
     assert sum(SHOWN in source for source in cells) == 1
     assert 0 <= names["waiting"](names["loader"]) <= 1
     assert 0 < names["busy"](names["step"]) <= 1
@@ -135,7 +136,7 @@ def test_a_loader_is_left_after_so_many_steps() -> None:
     names = images()
     for source in pasted():
         if SHOWN not in source and ("def timed" in source or "def waiting" in source):
-            exec(compile(source, PAGE.name, "exec"), names)  # noqa: S102
+            exec(compile(source, PAGE.name, "exec"), names)
     taken: list[Any] = []
     names["step"] = taken.append
     names["waiting"](iter(range(1000)), steps=3)
@@ -144,7 +145,7 @@ def test_a_loader_is_left_after_so_many_steps() -> None:
 
 def test_parts_of_a_mini_batch_keep_its_form() -> None:
     names = series()
-    exec(compile(next(s for s in pasted() if "def first" in s), PAGE.name, "exec"), names)  # noqa: S102
+    exec(compile(next(s for s in pasted() if "def first" in s), PAGE.name, "exec"), names)
     part = names["first"](1 / 8)
     assert part["series"].shape == (2, 4, 3)
     assert part["target"].shape == (2,)
