@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, StackDataset
+from torch.utils.data import DataLoader
 
 from booktools.notebook import code_cells, read_page
 
@@ -83,19 +83,19 @@ def program(model: nn.Module, data: Any, loss: Callable[[nn.Module, Any], Tensor
 
 
 def images() -> Names:
-    data = StackDataset(torch.randn(24, 3, 6, 6), torch.randint(5, (24,)))
+    data = [(torch.randn(3, 6, 6), torch.tensor(i % 5)) for i in range(24)]
     return program(Residual(), data, lambda net, pair: F.cross_entropy(net(pair[0]), pair[1]), 8)
 
 
 def series() -> Names:
     """A loader of dicts, one of whose entries is no tensor, and fewer examples than an eighth can be taken of."""
-    data = StackDataset(series=torch.randn(9, 4, 3), target=torch.randn(9), name=[f"row {i}" for i in range(9)])
+    data = [{"series": torch.randn(4, 3), "target": torch.randn(()), "name": f"row {i}"} for i in range(9)]
     return program(Recurrent(), data, lambda net, each: F.mse_loss(net(each["series"]), each["target"]), 3)
 
 
 def words() -> Names:
     """A loader with a single batch."""
-    data = StackDataset(words=torch.randint(11, (16, 4)), labels=torch.randint(11, (16, 4)))
+    data = [{"words": torch.randint(11, (4,)), "labels": torch.randint(11, (4,))} for _ in range(16)]
     return program(WithLoss(), data, lambda net, each: net(**each)["loss"], 16)
 
 
