@@ -5,5 +5,6 @@
 ``model``         the performance model: arithmetic, traffic, the overhead of asking
 ``laws``          Amdahl, Gustafson and Little, with their experiments
 ``prediction``    a training step predicted from its operators, and the regime of each
+``updates``       what the update of the weights costs besides its operators
 ``drawings``      what has no axes: three costs, a step, a clock read too early, two laws, a queue
 """

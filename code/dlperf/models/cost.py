@@ -36,7 +36,7 @@ class Operator:
 
     ``phase`` is the outermost `record_function` in which it was called; ``layer`` the part of the network, backward
     too, such as ``stem`` or ``blocks.2``. ``alone`` returns a function that calls it again, on tensors of the same
-    shapes, strides, types and devices that hold other numbers.
+    shapes, strides, types and devices that hold other numbers; ``given`` are the bytes of these tensors.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Operator:
     phase: str = ""
     layer: str = ""
     alone: Callable[[], Callable[[], object]] = field(default=lambda: lambda: None, compare=False, repr=False)
+    given: int = field(default=0, compare=False)
 
 
 class _Count(TorchDispatchMode):
@@ -68,7 +69,7 @@ class _Count(TorchDispatchMode):
             moved = traffic((args, kwargs), (made, _changed(func, args, kwargs)))
             again = partial(_alone, func, tree_map(_like, (args, kwargs)))
             phase = self.phases[0] if self.phases else ""
-            self.found.append(Operator(name, flops, moved, phase, layer, again))
+            self.found.append(Operator(name, flops, moved, phase, layer, again, traffic((args, kwargs), ())))
         return made
 
     def layer(self) -> str:
@@ -123,9 +124,12 @@ class _Like:
 
     def make(self) -> Tensor:
         reach = 1 + sum((n - 1) * step for n, step in zip(self.shape, self.stride, strict=True))
-        whole = torch.zeros(max(reach, 0), dtype=self.dtype, device=self.device)
-        if self.dtype.is_floating_point:
-            whole.uniform_(0.5, 1)  # no logarithm of it, and no quotient, is out of range
+        if not self.dtype.is_floating_point:
+            whole = torch.zeros(max(reach, 0), dtype=self.dtype, device=self.device)
+        else:
+            some = torch.empty(min(max(reach, 0), 4096), dtype=self.dtype, device=self.device)
+            some.uniform_(0.5, 1)  # no logarithm of it, and no quotient, is out of range
+            whole = some.repeat(-(-reach // 4096)) if reach > 4096 else some  # copying is quicker than drawing
         return whole.as_strided(self.shape, self.stride)
 
 
