@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from math import log
 
-from booktools.claims import Bound, Claim, Outcome, Rival
+from booktools.claims import Bound, Claim, Outcome, Records, Rival
 from booktools.predictions import fit, pair
+
+UPDATES = ("measuring.update-again", "measuring.update-later", "measuring.update-operators")
+
+
+def between(r: Records) -> float:
+    """Returns the seconds of an update right after another, less those of its operators alone."""
+    return r["measuring.update-again"].median - r["measuring.update-operators"]
+
+
+def forgotten(r: Records) -> float:
+    """Returns the seconds that an update takes longer after other data."""
+    return r["measuring.update-later"].median - r["measuring.update-again"].median
+
 
 CLAIMS = (
     Claim(
@@ -143,6 +156,16 @@ OUTCOMES = (
         keys=("measuring.gpt-update-fit",),
         holds=lambda r: r["measuring.gpt-update-fit"] < 0.7,
     ),
+    Outcome(  # the larger part of what its operators do not explain
+        id="measuring.update-python",
+        keys=("measuring.gpt-update-fit", *UPDATES),
+        holds=lambda r: r["measuring.gpt-update-fit"] < 0.7 and between(r) > forgotten(r),
+    ),
+    Outcome(
+        id="measuring.update-cold",
+        keys=("measuring.gpt-update-fit", *UPDATES),
+        holds=lambda r: r["measuring.gpt-update-fit"] < 0.7 and between(r) <= forgotten(r),
+    ),
     Outcome(
         id="measuring.products",  # the limit was 0.8 until an H100 showed 0.73: its text says "most" now
         keys=("measuring.resnet-products",),
@@ -152,6 +175,21 @@ OUTCOMES = (
         id="measuring.bfloat16",
         keys=("measuring.bfloat16",),
         holds=lambda r: r["measuring.bfloat16"].median > 1,
+    ),
+    Outcome(  # the limit is that of `hardware.narrow`, so that both pages say the same of a device
+        id="measuring.units",
+        keys=("measuring.bfloat16-product",),
+        holds=lambda r: r["measuring.bfloat16-product"].median > 1.2,
+    ),
+    Outcome(
+        id="measuring.skewed",
+        keys=("measuring.single", "measuring.single-mean"),
+        holds=lambda r: r["measuring.single-mean"] > r["measuring.single"].median,
+    ),
+    Outcome(  # a factor of two, beyond which the model would name a wrong remedy
+        id="measuring.near-roof",
+        keys=("measuring.farthest",),
+        holds=lambda r: r["measuring.farthest"].median > 0.5,
     ),
     Outcome(
         id="measuring.cached",

@@ -146,9 +146,20 @@ def test_calls_take_turns_at_copies_that_fill_the_caches(monkeypatch: pytest.Mon
         made.append(number := len(made))
         return lambda: called.append(number)
 
-    prediction.alone(Operator("add", 0, 30, alone=alone))
-    assert made == list(range(7))  # each call reads and writes 30 bytes, which may be the same 15
-    assert called[:9] == [*range(7), 0, 1]
+    prediction.alone(Operator("add", 0, 90, alone=alone, given=30))
+    assert made == list(range(14))  # copies of what is given, however often it is read and written
+    assert called[:16] == [*range(14), 0, 1]
+
+
+def test_a_change_in_place_fills_the_cache_four_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.ones(1000)
+    [op] = operators(lambda: x.mul_(2))
+    monkeypatch.setattr(prediction, "cache_bytes", lambda: 8000)
+    made: list[object] = []
+    prediction.uncached(replace(op, alone=lambda: made.append(op.alone()) or made[-1]))
+    assert op.given == 4000
+    assert op.bytes == 8000
+    assert len(made) * op.given >= 4 * 8000
 
 
 def test_a_phase_or_a_kind_without_a_timed_call_is_there_all_the_same() -> None:

@@ -7,5 +7,6 @@
 ``coverage``      what such a prediction leaves out: without a formula, or not timed
 ``laws``          Amdahl, Gustafson and Little, with their experiments
 ``prediction``    a training step predicted from its operators, and the regime of each
+``updates``       what the update of the weights costs besides its operators
 ``drawings``      what has no axes: three costs, a step, a clock read too early, two laws, a queue
 """

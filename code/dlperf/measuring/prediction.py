@@ -138,11 +138,12 @@ def alone(op: Operator, seconds: float = 0.01) -> float:
 
 
 def uncached(op: Operator) -> Callable[[], object]:
-    """Returns a call of ``op`` by itself, on inputs that no cache holds: in a step, too, others have been there since.
+    """Returns a call of ``op`` by itself, whose inputs have left the caches: in a step, too, others were there since.
 
-    Calls take turns at copies of the inputs.
+    Calls take turns at copies of the inputs, which fill the last cache four times: what is changed in place counts
+    once. There are 128 at most, so that inputs of less than a 32nd of that cache may still lie in it.
     """
-    copies = min(1 + 2 * cache_bytes() // max(op.bytes, 1), 32)
+    copies = min(1 + 4 * cache_bytes() // max(op.given, 1), 128)
     turns = cycle([op.alone() for _ in range(copies)])
     return lambda: next(turns)()
 

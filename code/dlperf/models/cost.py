@@ -52,7 +52,7 @@ class Operator:
     ``phase`` is the outermost `record_function` in which it was called; ``layer`` the part of the network, backward
     too, such as ``stem`` or ``blocks.2``. ``alone`` returns a function that calls it again, on tensors of the same
     shapes, strides, types and devices. Floating-point ones hold other numbers; integers and masks, which may say how
-    large a result is or where it comes from, the same.
+    large a result is or where it comes from, the same. ``given`` are the bytes of these tensors.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Operator:
     phase: str = ""
     layer: str = ""
     alone: Callable[[], Callable[[], object]] = field(default=lambda: lambda: None, compare=False, repr=False)
+    given: int = field(default=0, compare=False)
 
 
 class _Count(TorchDispatchMode):
@@ -94,7 +95,7 @@ class _Count(TorchDispatchMode):
             moved = traffic((args, kwargs), (made, _changed(func, args, kwargs)))
             again = partial(_alone, func, given)
             phase = self.phases[0] if self.phases else ""
-            self.found.append(Operator(name, flops, moved, phase, layer, again))
+            self.found.append(Operator(name, flops, moved, phase, layer, again, traffic((args, kwargs), ())))
         return made
 
     def layer(self) -> str:
