@@ -96,7 +96,7 @@ FAULTS = {
     ),
     "a tag": ("check", "checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8", "checkout@v5", "not pinned"),
     "no version": ("check", "7a8 # v5.0.0", "7a8", "which version"),
-    "an unknown target": ("check", "make check", "make chekc", "no target chekc"),
+    "an unknown target": ("check", "make check", "make nothing", "no target nothing"),
     "another command": ("check", "make check", "pip install x", "something else"),
     "two commands": ("check", "make check", "make check; id", "something else"),
     "an expression that a shell runs": ("check", "make check", "make ${{ github.event.ref }}", "an expression"),
