@@ -6,7 +6,9 @@ import http.server
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ from booktools import cover, external_links, github, publication
 from booktools.book import BookError
 from tests import published
 from tests.conftest import ROOT
-from tests.workflows import ELSEWHERE, FOLDER, Workflow, problems, targets, workflows
+from tests.workflows import ELSEWHERE, FOLDER, STANDING_IN, Workflow, problems, targets, workflows
 
 KNOWN = targets()
 RECIPE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -32,7 +34,9 @@ def lint(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
     line = LINTERS[name]
     assert line, f"make check does not run {name}"
     command = line[1].replace(".github/workflows", str(folder))
-    return subprocess.run(f".venv/bin/{command}", shell=True, cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        f"{Path(sys.executable).parent}/{command}", shell=True, cwd=ROOT, capture_output=True, text=True
+    )
 
 
 # --- the workflows as they are ---
@@ -85,6 +89,22 @@ def test_check_covers_the_versions_that_the_book_supports() -> None:
     assert [job["strategy"]["matrix"]["python"] for job in check.jobs.values()] == [["3.11", "3.12", "3.13"]] * 2
 
 
+def test_the_container_is_nobody_special_and_makes_the_book() -> None:
+    """It was never built here, so what can be read of it is held."""
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    said = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    given = dict(said)
+    assert given["FROM"].startswith("nvidia/cuda:")
+    assert given["USER"].isdigit()
+    assert int(given["USER"]) > 0
+    assert json.loads(given["CMD"]) == ["make", "book"]
+    assert [name for name, _ in said].index("USER") < [rest for _, rest in said].index(
+        "PIP_NO_CACHE_DIR=1 make install"
+    )
+    assert {name for name, _ in said} <= {"FROM", "SHELL", "ENV", "RUN", "USER", "WORKDIR", "COPY", "CMD"}
+    assert any("NOT BUILT" in line for line in lines)
+
+
 # --- planted faults ---
 
 FAULTS = {
@@ -129,6 +149,9 @@ FAULTS = {
     "a secret": ("weekly", "${{ github.token }}", "${{ secrets.TOKEN }}", "a secret"),
     "the token for all": ("weekly", "          GH_TOKEN", "          TOKEN", "to gh alone"),
     "a cache of what is published": ("publish", '"3.12"', '"3.12"\n          cache: pip', "of a cache"),
+    "a shell of its own": ("long", "run: make long", "run: make long\n        shell: sh -x {0}", "sets shell"),
+    "a container": ("long", "    timeout-minutes: 350", "    container: x\n    timeout-minutes: 350", "sets container"),
+    "make told otherwise": ("book", "          MACHINE:", "          MAKEFLAGS:", "sets MAKEFLAGS"),
     "no end": ("long", "    timeout-minutes: 350\n", "", "no limit"),
 }
 
@@ -256,6 +279,29 @@ def test_an_issue_that_is_open_gets_a_comment(repository: Path) -> None:
     assert github.report({"UNLOCKED": "success", "LINKS": "failure"}) == [title]
     assert "issue comment 3" in asked(repository)
     assert "issue create" not in asked(repository)
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "said"),
+    [
+        ("propose", {"MACHINE": "new"}, "pr create --base main --head record-new-by-hand"),
+        ("report", {"UNLOCKED": "failure", "LINKS": "success"}, "issue create --title The book does not pass"),
+    ],
+)
+def test_the_line_of_a_workflow_opens_it(repository: Path, target: str, given: dict[str, str], said: str) -> None:
+    """In a clone that has no environment, as the jobs that may write have none."""
+    assert target in STANDING_IN
+    (repository / "code" / "booktools").mkdir(parents=True)
+    for name in ("Makefile", "code/booktools/__init__.py", "code/booktools/github.py"):
+        shutil.copy(ROOT / name, repository / name)
+    (repository / "records" / "new").mkdir()
+    (repository / "records" / "new" / "page.ipynb").write_text("{}")
+    [line] = {line for each in workflows() for step in each.steps if target in step.targets for line in step.lines}
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "GITHUB_"))}
+    done = subprocess.run(["bash", "-ec", line], cwd=repository, env=bare | given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert said in asked(repository)
+    assert not (repository / ".venv").exists()
 
 
 def test_jobs_that_passed_open_none(repository: Path) -> None:

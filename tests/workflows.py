@@ -31,17 +31,24 @@ WRITES = {
     "weekly/report": {"issues"},
 }
 """The rights to write, by workflow and job; every other job may read the tree and nothing else."""
+KEYS = {"name", "on", "permissions", "concurrency", "jobs"}
+JOB_KEYS = {"name", "needs", "if", "runs-on", "environment", "timeout-minutes", "permissions", "strategy", "steps"}
+STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env"}
+"""What a workflow, a job and a step may say: no container, shell or default that changes what a line means."""
+VARIABLES = {"MACHINE", "GH_TOKEN", "UNLOCKED", "LINKS"}
+"""What a step may set: nothing that make or a shell acts on."""
 WITHOUT_INSTALLING = {"propose", "report"}
 """The targets that a job with a right to write may run: they need the standard library, git and gh."""
+STANDING_IN = ("propose", "report")
+"""The targets whose lines `tests/test_workflows.py` runs with a stand-in for gh, against a remote in a folder."""
 ELSEWHERE = {
     "test": "runs itself: it is the command by which the tree is tested",
     "long": "runs this",
     "chapters": "takes half an hour; a CPU runs the line too, and shows what it lacks as on any page",
     "record": "takes half an hour and quiet, and needs the GPU for the record that is wanted",
-    "propose": "needs a repository on GitHub and a token; run here against a remote in a folder and a stand-in for gh",
-    "report": "the same",
     "links": "needs the internet; run here against a server of the test's own",
     "programs": "installs packages of the system",
+    "namespaces": "changes a setting of the system, on Ubuntu 24.04",
     "unlocked": "takes half an hour and a gigabyte of newer packages",
 }
 """The targets whose lines `tests/long/test_workflows.py` does not run, and why."""
@@ -113,11 +120,18 @@ def problems(workflow: Workflow, known: set[str]) -> list[str]:
     found = [*_triggers(workflow), *_tokens(workflow)]
     if workflow.data.get("permissions") != {}:
         found.append(f"{workflow.name}: permissions at the top are not {{}}")
+    found += _keys(workflow.name, workflow.data, KEYS)
     for name, job in workflow.jobs.items():
-        found += [*_rights(name, job), *_runner(workflow, name, job)]
+        found += [*_keys(name, job, JOB_KEYS), *_rights(name, job), *_runner(workflow, name, job)]
     for step in workflow.steps:
-        found += [*_lines(step, known), *_action(workflow, step)]
+        found += [*_keys(str(step), step.entry, STEP_KEYS), *_lines(step, known), *_action(workflow, step)]
+        found += _keys(str(step), step.entry.get("env", {}), VARIABLES)
     return found
+
+
+def _keys(where: str, given: Mapping[str, Any], allowed: set[str]) -> Iterator[str]:
+    for key in sorted(given.keys() - allowed):
+        yield f"{where}: sets {key}, which no workflow of the book needs"
 
 
 def _triggers(workflow: Workflow) -> Iterator[str]:
@@ -174,8 +188,6 @@ def _lines(step: Step, known: set[str]) -> Iterator[str]:
             yield f"{step}: runs something else than one target of the Makefile: {line}"
         elif called[1] not in known:
             yield f"{step}: there is no target {called[1]}"
-    if "shell" in step.entry:
-        yield f"{step}: a shell of its own"
 
 
 def _action(workflow: Workflow, step: Step) -> Iterator[str]:
