@@ -85,7 +85,7 @@ def test_a_line_passes_in_a_fresh_clone(clone: Path, target: str) -> None:
             command, cwd=clone, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=DEADLINE_S,
         )  # fmt: skip
-        assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+        assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
     if target == "publish":
         for page in ("index.html", "zh/index.html"):
             assert "dl-recorded" in (clone / "_build" / "html" / page).read_text(encoding="utf-8")
