@@ -6,10 +6,21 @@ READY := .venv/ready
 export MACHINE
 PYTHON_VERSION ?= 3.12
 
+# MACHINE may come from outside, as a workflow's input: what a shell or make would act on gets no further than here.
+define NEWLINE
+
+
+endef
+UNSAFE := $(strip $(foreach sign,$$ ` " \,$(findstring $(sign),$(value MACHINE)))$(if $(findstring $(NEWLINE),$(value MACHINE)),newline))
+ifneq (,$(UNSAFE))
+override MACHINE :=
+$(error MACHINE: a machine's name is lower-case letters, digits and hyphens, such as h100)
+endif
+
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
 .PHONY: help book test tested install check short chapters build processes gpu browser long chromium serve record kit \
-	bench-build clean
+	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -34,6 +45,8 @@ check: $(READY) ## the fast part, a minute or two: lints, types, language parity
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/zizmor --offline --quiet --no-progress --persona pedantic .github/workflows
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/python -m booktools check
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) $(addprefix --ignore=tests/,build slow browser gpu long) tests
 
@@ -76,6 +89,36 @@ kit: $(READY) ## pack what executes the chapters on a machine without a network;
 
 bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=revision measures that one too
 	@$(BIN)/python -m booktools bench --against "$(AGAINST)"
+
+publish: $(READY) ## build the site that is published, of the GPU's record or the best CPU's, and check it
+	@$(BIN)/python -m booktools.publication
+	@$(BIN)/python -m tests.published _build/html
+
+# The newest versions live in _build/unlocked: the environment in .venv keeps the locked ones.
+unlocked: export OMP_WAIT_POLICY = PASSIVE
+unlocked: ## check, execute in short and build with the newest version of every package (needs a network)
+	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	@$(PYTHON) -m venv --clear _build/unlocked
+	@_build/unlocked/bin/python -m pip install -q --disable-pip-version-check -e '.[book,test]'
+	@touch _build/unlocked/ready
+	@$(MAKE) --no-print-directory -k check short publish BIN=_build/unlocked/bin READY=_build/unlocked/ready
+
+# What follows needs no environment: jobs that may write to the repository install nothing.
+links: ## ask every external address that the sources cite whether it still answers (needs a network)
+	@PYTHONPATH=code $(PYTHON) -m booktools.external_links
+
+propose: ## for a workflow: open a change that adds records/MACHINE (needs gh)
+	@PYTHONPATH=code $(PYTHON) -m booktools.github propose
+
+report: ## for a workflow: open an issue that says which weekly job failed (needs gh)
+	@PYTHONPATH=code $(PYTHON) -m booktools.github report
+
+programs: ## for a workflow: install what `make long` compares with (Debian's or Ubuntu's packages, sudo)
+	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends fio mbw iperf3
+
+namespaces: ## for a workflow: let unprivileged processes make network namespaces, which Ubuntu 24.04 forbids (sudo)
+	@test ! -e /proc/sys/kernel/apparmor_restrict_unprivileged_userns \
+		|| sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0
 
 clean: ## remove what was built and executed; the environment stays
 	rm -rf _build build notebooks notebooks-short
