@@ -115,8 +115,8 @@ class Edition:
     def outcome(self, identity: str) -> str | None:
         """Returns how a claim or outcome stands on the machine whose values the page shows: held, failed or not run.
 
-        Where this edition's machine could not run it, that is another's, from which the page borrows. None for an
-        unknown id.
+        Where this edition's machine could not run it, that is another's, from which the page borrows: one that
+        executed its present cells. None for an unknown id.
         """
         self.note("claims", identity.partition(".")[0])
         if (known := self.outcomes.get(identity)) is None:
@@ -125,11 +125,15 @@ class Edition:
         self.note("machines", "")
         first = self.source(page_of(identity))
         ours = [first] if first else []
-        theirs = [machine for machine in self.watched if machine is not first]
+        theirs = [machine for machine in self.watched if machine is not first and self._lends(machine, identity)]
         found = (look(known, machine).outcome for machine in (*ours, *theirs))
         outcome = next((outcome for outcome in found if outcome != NOT_RUN), NOT_RUN)
         forced = os.environ.get(FORCED, "").replace("-", " ")
         return forced if forced and (known.needs if forced == NOT_RUN else outcome != NOT_RUN) else outcome
+
+    def _lends(self, machine: Machine, identity: str) -> bool:
+        done = machine.execution(page_of(identity))
+        return done is not None and "cells" not in done.stale
 
     def source(self, page: str) -> Machine | None:
         """Returns the machine whose execution a page shows: this edition's, else the first current one, else the first.
