@@ -6,9 +6,15 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from booktools.book import Book
+from booktools.catalogue import Catalogue
+from booktools.claims import HELD, NOT_RUN, Outcome
+from booktools.edition import Edition
 from booktools.executions import Execution
 from booktools.notebook import KEY, glue
 from booktools.records import BORROWED, PARTLY, Machine, borrow
+from tests.booktools.test_claims import executed, machine
+from tests.conftest import ROOT
 
 
 def page(text: str, *keys: str) -> NotebookNode:
@@ -47,3 +53,15 @@ def test_a_cell_says_that_it_borrows_what_is_read(text: str, own: tuple[str, ...
     notes = [output.data["text/html"] for output in ours.cells[1].outputs if "text/html" in output.data]
     assert notes == ([f'<p class="dl-borrowed"><span>{said}</span><code>lender</code></p>'] if said else [])
     assert len(LENDER.executions["p"].notebook.cells[1].outputs) == 2
+
+
+@pytest.mark.parametrize(("changed", "outcome"), [((), HELD), (("dlperf.timing",), HELD), (("cells",), NOT_RUN)])
+def test_text_follows_another_machine_only_where_its_cells_can_lend(changed: tuple[str, ...], outcome: str) -> None:
+    """Else the text would show what the page cannot borrow."""
+    notebook = executed({"p.a": 2.0}, {"cpu": "x", "gpus": ["y"]})
+    machines = [machine({"p.b": 1.0}), Machine("lender", {"p": Execution.of(notebook, changed)})]
+    given = Outcome("p.fast", ("p.a",), lambda r: r["p.a"] > 1, needs=("cuda",))
+    book = Book(ROOT)
+    assert (
+        Edition(book, book.languages[0], "m", machines, {"p.fast": given}, Catalogue(None)).outcome(given.id) == outcome
+    )
