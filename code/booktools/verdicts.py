@@ -18,7 +18,7 @@ from sphinx.writers.html5 import HTML5Translator
 from booktools import claims
 from booktools.alternatives import inside, is_text
 from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
-from booktools.display import Cell, Recording, sign, table
+from booktools.display import Cell, Recording, identifier, sign, table
 from booktools.edition import current
 from booktools.limits import BASES, registered
 from booktools.render import report_missing
@@ -83,7 +83,7 @@ class ClaimDirective(SphinxDirective, Recording):
             words.append(nodes.inline("", "", *inside, classes=["dl-muted"]))
             lines += nodes.list_item("", nodes.paragraph("", "", *words), classes=[css(verdict.outcome)])
         folded = Folded("", Summary("", "", *self.summary(found), classes=[css(found[0].outcome)]), lines)
-        folded += nodes.paragraph("", "", *map(nodes.Text, self.limit(claim)), classes=["dl-limit"])
+        folded += nodes.paragraph("", "", *self.limit(claim), classes=["dl-limit"])
         return folded
 
     def summary(self, found: list[Verdict]) -> list[nodes.Node]:
@@ -93,16 +93,21 @@ class ClaimDirective(SphinxDirective, Recording):
         elsewhere = f"here; elsewhere it held on {judged.count(HELD)} of {len(judged)}"
         return [*verdict_words(self, here), nodes.Text(" " + self.say(elsewhere if judged else "here"))]
 
-    def limit(self, claim: Claim) -> Iterator[str]:
-        """Yields where the limit comes from, and each limit that it had before, if that is known."""
-        if claim.basis:
-            yield self.say(BASES[claim.basis])
-            for former in registered(current().book)[claim.id].former:
-                words = "; it was {limit} until {until}"
-                words += ", when {measured} was measured on {machine}" if former.measured else ""
-                yield self.say(words).format_map(asdict(former)) if former.limit else ""
-            if is_easy(claim, self.machines):
-                yield self.say("; no number, half or twice as large, would have failed it on any machine")
+    def limit(self, claim: Claim) -> Iterator[nodes.Node]:
+        """Yields where the limit comes from, each that it had before, if that is known, and whether little was risked."""
+        if not claim.basis:
+            return
+        yield nodes.Text(self.say(BASES[claim.basis]))
+        for former in registered(current().book)[claim.id].former:
+            words = "; it was {limit} until {until}"
+            words += ", when {measured} was measured on {machine}" if former.measured else ""
+            if former.limit:
+                before, name, after = self.say(words).partition("{machine}")
+                yield nodes.Text(before.format_map(asdict(former)))
+                if name:
+                    yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
+        if is_easy(claim, self.machines):
+            yield nodes.Text(self.say("; no number, half or twice as large, would have failed it on any machine"))
 
 
 def css(outcome: str) -> str:
