@@ -94,7 +94,7 @@ class ClaimDirective(SphinxDirective, Recording):
         return [*verdict_words(self, here), nodes.Text(" " + self.say(elsewhere if judged else "here"))]
 
     def limit(self, claim: Claim) -> Iterator[nodes.Node]:
-        """Yields where the limit comes from, each that it had before, if that is known, and whether little was risked."""
+        """Yields where the limit comes from, each that it had before, if that is known, and if little was risked."""
         if not claim.basis:
             return
         yield nodes.Text(self.say(BASES[claim.basis]))
