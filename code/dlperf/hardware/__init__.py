@@ -83,6 +83,7 @@ from dlperf.hardware import (
     survey,
     systolic,
     threads,
+    token_bucket,
 )
 from dlperf.hardware.probe import Probe, Unknown
 
@@ -118,4 +119,5 @@ __all__ = [
     "survey",
     "systolic",
     "threads",
+    "token_bucket",
 ]
