@@ -125,15 +125,11 @@ class Edition:
         self.note("machines", "")
         first = self.source(page_of(identity))
         ours = [first] if first else []
-        theirs = [machine for machine in self.watched if machine is not first and self._lends(machine, identity)]
+        theirs = [m for m in self.watched if m is not first and "cells" not in m.stale(identity)]
         found = (look(known, machine).outcome for machine in (*ours, *theirs))
         outcome = next((outcome for outcome in found if outcome != NOT_RUN), NOT_RUN)
         forced = os.environ.get(FORCED, "").replace("-", " ")
         return forced if forced and (known.needs if forced == NOT_RUN else outcome != NOT_RUN) else outcome
-
-    def _lends(self, machine: Machine, identity: str) -> bool:
-        done = machine.execution(page_of(identity))
-        return done is not None and "cells" not in done.stale
 
     def source(self, page: str) -> Machine | None:
         """Returns the machine whose execution a page shows: this edition's, else the first current one, else the first.

@@ -98,7 +98,8 @@ class ClaimDirective(SphinxDirective, Recording):
         if not claim.basis:
             return
         yield nodes.Text(self.say(BASES[claim.basis]))
-        for former in registered(current().book)[claim.id].former:
+        known = registered(current().book).get(claim.id)
+        for former in known.former if known else ():
             words = "; it was {limit} until {until}"
             words += ", when {measured} was measured on {machine}" if former.measured else ""
             if former.limit:

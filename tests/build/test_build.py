@@ -13,7 +13,6 @@ from bs4 import BeautifulSoup
 from booktools.book import Book
 from booktools.edition import FORCED, open_edition
 from booktools.keys import stored
-from booktools.limits import register
 from booktools.notebook import KEY, read_records
 from booktools.outcomes import choose
 from booktools.records import HERE
@@ -182,7 +181,6 @@ def test_only_pages_that_saw_what_changed_are_read_anew(copy: Book, build_here: 
     assert changed_pages(copy, build_here) == {"en": set(), "zh": {"tiny"}}
     assert "线程的个数" in page(copy, "zh/tiny.html")
     edit(copy.chapters / "claims" / "tiny.py", "median > 0", "median < 0")
-    register(copy, "tiny.positive", because="to see it fail", limit="> 0")
     assert changed_pages(copy, build_here) == {code: {"tiny"} for code in ("en", "zh")}
     for name, failed in (("tiny.html", "failed"), ("machines.html", "failed"), ("zh/machines.html", "不成立")):
         assert failed in page(copy, name)  # The page that lists all claims is written anew, too.

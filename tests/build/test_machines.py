@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from booktools.book import Book
+from booktools.limits import Former, Registered, register, registered, write
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import build
 from tests.machines import MADE_UP, WORDS, add_machines
@@ -22,6 +23,13 @@ def edition(built: Book, shared: Shared) -> Book:
     def make(folder: Path) -> None:
         book = copy_of(built, folder)
         add_machines(book, book.notebooks)
+        register(book, "")
+        now = registered(book)
+        former = (
+            Former("r['tiny.sum'].median > 1", "2026-01-02", "a second was too long", "1 s", "0.5 s", "quux"),
+            Former("r['tiny.sum'].median > 0.0", "2026-02-03", "another way to write it"),
+        )
+        write(book, now | {"tiny.positive": Registered(now["tiny.positive"].predicate, former)})
         done = build(book, MACHINE="frobnicator")
         assert done.returncode == 0, done.stdout
 
