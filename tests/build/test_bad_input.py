@@ -118,7 +118,7 @@ BAD = (
     (claim_is_unknown, r"chapters/en/tiny\.md:\d+: .*there is no claim 'tiny\.negative'"),
     (
         claim_raises,
-        r"\nchapters/claims/tiny\.py:5: the claim 'tiny\.positive' raised AttributeError on the machine "
+        r"\nchapters/claims/tiny\.py:6: the claim 'tiny\.positive' raised AttributeError on the machine "
         r"'named', where 'tiny\.sum' is .*: 'Measurement' object has no attribute 'medium'\n$",
     ),
     (key_is_recorded_twice, r"chapters/en/tiny\.md:\d+: records 'tiny\.size', which chapters/en/tiny\.md:\d+ has"),
