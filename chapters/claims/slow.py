@@ -18,6 +18,41 @@ CLAIMS = (
 )
 
 OUTCOMES = (
+    Outcome(  # late turns as far apart as an epoch has, and a twentieth of the time lost in them
+        id="slow.border",
+        keys=("slow.lost-anew", "slow.apart"),
+        holds=lambda r: r["slow.apart"] == 1 and r["slow.lost-anew"] > 0.05,
+    ),
+    Outcome(
+        id="slow.lasting",
+        keys=("slow.lost-anew", "slow.lost-lasting"),
+        holds=lambda r: r["slow.lost-lasting"] < r["slow.lost-anew"] / 2,
+    ),
+    Outcome(
+        id="slow.every",
+        keys=("slow.every",),
+        holds=lambda r: r["slow.every"] == 2,
+    ),
+    Outcome(
+        id="slow.denormal",
+        keys=("slow.denormal",),
+        holds=lambda r: r["slow.denormal"].median > 2,
+    ),
+    Outcome(
+        id="slow.threads",
+        keys=("slow.threads",),
+        holds=lambda r: r["slow.threads"].median < 0.9,
+    ),
+    Outcome(
+        id="slow.anomaly",
+        keys=("slow.anomaly",),
+        holds=lambda r: r["slow.anomaly"].median > 1.1,
+    ),
+    Outcome(
+        id="slow.late",
+        keys=("slow.waits-first", "slow.waits-late"),
+        holds=lambda r: r["slow.waits-first"].median > 2 * r["slow.waits-late"].median,
+    ),
     Outcome(
         id="slow.busy",
         keys=("slow.busy",),
