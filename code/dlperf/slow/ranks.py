@@ -21,7 +21,7 @@ def wait():
 
 
 def pace(step, model, steps=10):
-    """Returns each rank's seconds of steps alone, waiting, and sending.
+    """Returns seconds by rank: a step alone, waiting, one that sends.
 
     Rank 0 prints their medians. End the run afterwards: steps that do
     not send let the replicas drift apart.
@@ -46,7 +46,7 @@ def pace(step, model, steps=10):
     if dist.get_rank() == 0:
         for rank, each in enumerate(ranks):
             for name, times in each.items():
-                print(f"rank_{rank} {name:6}{1e3 * median(times):8.2f} ms")
+                print(f"rank_{rank}_{name:6}{1e3 * median(times):8.2f} ms")
     return ranks
 
 
