@@ -1,0 +1,66 @@
+"""Slow training programs as people report them, each with one planted fault, for the page on slow training.
+
+Each module is one report: its docstring says what the fault is, and then what a user saw who does not know it. They
+are written from how such programs look, without regard to how the page's cells measure, so that a test may paste
+those cells into each. A module has
+
+- ``LEAF``: the kind of slowness at which a diagnosis should arrive, one of `LEAVES`;
+- ``TIMED``: whether the fault shows in measured seconds only. Else it can be counted, and ``shows(names)`` does that;
+- ``RANKS``: how many processes run the program, each after `torch.distributed.init_process_group`; left out for one;
+- ``program(fault=True)``: the names of the program as a user has them at hand: ``torch``, ``model``, ``device``,
+  ``optimizer``, ``batch`` (a mini-batch as the loader gives it), ``step(batch=batch)`` (forward, backward, update;
+  returns the loss) and ``loader``; where the program needs them ``epoch()`` (a complete epoch as the user wrote it;
+  else it is ``for batch in loader: step(batch)``) and ``switches`` (callables without and with what was switched on).
+  ``program(fault=False)`` is the same program with its remedy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+LEAVES = (
+    "slow-first",
+    "slow-border",
+    "slow-nth",
+    "slow-later",
+    "slow-switched",
+    "slow-data",
+    "slow-host",
+    "slow-copies",
+    "slow-compiler",
+    "slow-threads",
+    "slow-ranks",
+    "slow-waste",
+    "slow-grows",
+    "slow-number",
+)
+NAMES = (
+    "table_filled_in_python",
+    "workers_open_the_archive_anew",
+    "metric_over_all_pairs",
+    "workers_too_slow",
+    "loss_estimated_too_often",
+    "history_smoothed_again",
+    "mining_after_warm_up",
+    "anomaly_detection_left_on",
+    "workers_for_a_table_in_memory",
+    "archive_unpacked_for_each_sample",
+    "one_graph_after_another",
+    "gradients_read_one_by_one",
+    "compiled_for_each_length",
+    "threads_of_the_whole_host",
+    "threads_in_each_worker",
+    "sent_after_every_part",
+    "rank_zero_writes_the_report",
+    "padded_to_the_maximum",
+    "float64_in_the_loss",
+    "gradient_for_every_word",
+    "metric_kept_with_its_graph",
+    "rate_since_the_start",
+)
+
+
+def reports() -> list[ModuleType]:
+    """Returns the modules of all reports, in the order of their leaves."""
+    return [import_module(f"{__name__}.{name}") for name in NAMES]
