@@ -2,8 +2,7 @@
 
 As reported: the GPU is at 3 %, whatever I do to the model. I even took half of the layers out and the time per
 iteration stayed the same. My data set is a single npz file that I made with savez_compressed, and it is not big.
-Source: https://github.com/jakesnell/prototypical-networks/issues/15 and
-https://github.com/Dana-Farber-AIOS/pathml/issues/131 (files that are opened for each sample)
+Source: https://github.com/Dana-Farber-AIOS/pathml/issues/131 (there, HDF5 opened for each sample)
 """
 
 from __future__ import annotations
