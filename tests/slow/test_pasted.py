@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from booktools.notebook import code_cells, read_page
-
-PAGE = Path(__file__).parents[2] / "chapters/en/slow.md"
-OWN = "def step("  # the cell in whose place a reader puts their own
-SHOWN = "Fetched("  # what the page shows of its own loaders, for want of the reader's
-Names = dict[str, Any]
+from tests.diagnosis import PAGE, SHOWN, Names, define, shown
 
 
 class Residual(nn.Module):
@@ -75,6 +72,7 @@ def program(model: nn.Module, data: Any, loss: Callable[[nn.Module, Any], Tensor
     return {
         "torch": torch,
         "model": model,
+        "optimizer": optimizer,
         "device": torch.device("cpu"),
         "batch": batch,
         "step": step,
@@ -99,14 +97,6 @@ def words() -> Names:
     return program(WithLoss(), data, lambda net, each: net(**each)["loss"], 16)
 
 
-def pasted() -> list[str]:
-    """Returns the cells that a reader sees, from the first after the one to be replaced."""
-    shown = [cell.source for cell in code_cells(read_page(PAGE)) if "hide-input" not in cell.metadata.get("tags", ())]
-    [own] = [i for i, source in enumerate(shown) if OWN in source]
-    assert own == 0  # nothing that the book's model needs comes with the cells to be pasted
-    return shown[1:]
-
-
 @pytest.fixture
 def _as_before() -> Iterator[None]:
     threads = torch.get_num_threads()
@@ -121,22 +111,19 @@ def test_every_cell_runs_on_a_model_that_is_not_the_books(own: Callable[[], Name
     torch.manual_seed(0)
     names = own()
     forward = names["model"].forward
-    cells = pasted()
-    for source in cells:
-        if SHOWN not in source:
+    for source in shown():
+        if not SHOWN.search(source):
             exec(compile(source, PAGE.name, "exec"), names)
-    assert sum(SHOWN in source for source in cells) == 1
+    assert sum(bool(SHOWN.search(source)) for source in shown()) == 6
     assert 0 <= names["waiting"](names["loader"]) <= 1
     assert 0 < names["busy"](names["step"]) <= 1
     assert names["model"].forward == forward
-    assert set(names["types"]()) == {"torch.float32"}
+    assert names["types"]()[1] == []
 
 
 def test_a_loader_is_left_after_so_many_steps() -> None:
     names = images()
-    for source in pasted():
-        if SHOWN not in source and ("def timed" in source or "def waiting" in source):
-            exec(compile(source, PAGE.name, "exec"), names)
+    define(names)
     taken: list[Any] = []
     names["step"] = taken.append
     names["waiting"](iter(range(1000)), steps=3)
@@ -145,9 +132,76 @@ def test_a_loader_is_left_after_so_many_steps() -> None:
 
 def test_parts_of_a_mini_batch_keep_its_form() -> None:
     names = series()
-    exec(compile(next(s for s in pasted() if "def first" in s), PAGE.name, "exec"), names)
+    define(names)
     part = names["first"](1 / 8)
     assert part["series"].shape == (2, 4, 3)
     assert part["target"].shape == (2,)
     assert part["name"] == names["batch"]["name"]
     assert names["first"](1)["series"].equal(names["batch"]["series"])
+
+
+def seen(turns: list[float]) -> dict[str, Any]:
+    """Returns what `when` says about turns of these lengths."""
+    names = images()
+    define(names)
+    found: dict[str, Any] = names["when"]([0.0, *accumulate(turns)])
+    return found
+
+
+def test_turns_at_the_border_of_epochs_are_found_by_their_distance() -> None:
+    epoch = [9.0] + 23 * [1.0]
+    found = seen([30.0, *epoch[1:], *epoch, *epoch])
+    assert found["first_turn"] == 30
+    assert found["late_turns"] == [24, 48]
+    assert found["turns_apart"] == 24
+    assert found["lost_share"] == pytest.approx(16 / (30 + 69 + 18), abs=1e-3)
+
+
+def test_every_second_turn_may_be_late() -> None:
+    found = seen(12 * [1.0, 5.0])
+    assert found["turns_apart"] == 2
+    assert found["last_over_first"] == 1
+
+
+def test_late_turns_at_no_regular_distance_have_none() -> None:
+    turns = 60 * [1.0]
+    for late in (5, 11, 30, 43):
+        turns[late] = 4.0
+    assert seen(turns)["turns_apart"] == 0
+    assert len(seen(turns)["late_turns"]) == 4
+
+
+def test_a_training_that_slows_down_is_no_regular_one() -> None:
+    found = seen([1.0 + turn / 10 for turn in range(60)])
+    assert found["last_over_first"] > 3
+    assert found["turns_apart"] == 0
+    assert seen(8 * [1.0])["last_over_first"] == 1
+
+
+def test_a_hook_sees_every_update_and_goes() -> None:
+    names = images()
+    define(names)
+    ticks = names["watched"](partial(names["train"], names["loader"], epochs=2))
+    assert len(ticks) == 1 + 2 * len(names["loader"])
+    names["step"]()
+    assert len(ticks) == 1 + 2 * len(names["loader"])
+
+
+@pytest.mark.parametrize(
+    ("files", "most"),
+    [
+        ({"cpu.max": "150000 100000"}, 1),  # a core and a half is one core
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu/cpu.cfs_quota_us": "100000", "cpu/cpu.cfs_period_us": "100000"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_a_quota_is_rounded_down(tmp_path: Path, files: dict[str, str], most: int | None) -> None:
+    names = images()
+    define(names)
+    (tmp_path / "cpu").mkdir()
+    for name, words in files.items():
+        (tmp_path / name).write_text(words)
+    assert names["cores"](f"{tmp_path}/") == (most or names["cores"](f"{tmp_path}/none/"))

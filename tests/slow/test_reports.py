@@ -1,0 +1,55 @@
+"""The page's instruments on programs with a planted fault: what can be counted is found, and is not without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+import torch
+
+from dlperf.slow import launched
+from tests import diagnosis
+from tests.slow_reports import reports
+
+ALONE = {report.__name__.rpartition(".")[2]: report for report in reports() if not hasattr(report, "RANKS")}
+COUNTED = {name: report for name, report in ALONE.items() if not report.TIMED}
+pytestmark = pytest.mark.filterwarnings("ignore")  # of few cores, of anomaly detection, of graphs recompiled
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.autograd.set_detect_anomaly(False)
+    torch.compiler.reset()
+
+
+def found(report: ModuleType, fault: bool) -> set[str]:
+    names = report.program(fault)
+    diagnosis.define(names)
+    return diagnosis.counted(names)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_fault_is_found(name: str) -> None:
+    assert COUNTED[name].LEAF in found(COUNTED[name], fault=True)
+
+
+ALARMS = {"compiled_for_each_length": {"slow-waste"}}
+"""What is found in programs without their fault: few of the words in the table of embeddings are in a batch."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_nothing_is_found_without_the_fault(name: str) -> None:
+    assert found(COUNTED[name], fault=False) == ALARMS.get(name, set())
+
+
+def test_a_late_rank_and_too_many_sends_are_clocked_and_counted() -> None:
+    seen = launched.run()
+    assert seen.sent == pytest.approx(4)
+    assert [len(rank["waits"]) for rank in seen.ranks] == [10, 10]
+    assert min(seen.ranks[1]["alone"]) >= 0.03  # it sleeps for so long
+    assert "sent_over_gradients 4.00" in str(seen)
