@@ -19,11 +19,14 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help book test tested install check short chapters build processes gpu browser long chromium serve record kit \
+.PHONY: help preview book test tested install check short chapters build processes gpu browser long chromium serve record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+preview: $(READY) ## read first: both languages from the record nearest to this machine; executes nothing
+	@$(BIN)/python -m booktools.preview
 
 book: $(READY) ## build the site in both languages; MACHINE=name shows that machine's record instead
 	@$(BIN)/jupyter-book build . -q
