@@ -19,7 +19,7 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help preview book test tested install check short chapters build processes gpu browser long chromium serve record kit \
+.PHONY: help preview book notebooks dist test tested install check short chapters build processes gpu browser long chromium serve record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
@@ -31,6 +31,9 @@ preview: $(READY) ## read first: both languages from the record nearest to this 
 book: $(READY) ## build the site in both languages; MACHINE=name shows that machine's record instead
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
+
+notebooks: $(READY) ## write each chapter as a plain notebook for whoever has only pip, beside the wheel that it installs
+	@$(BIN)/python -m booktools.plain_notebooks
 
 test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }

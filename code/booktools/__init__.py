@@ -37,6 +37,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``look``        the theme: templates, style sheet, scripts
 ``assets``      what stands beside the pages
 ``search``      what the search page looks through
+``plain_notebooks`` each page as a notebook for whoever has only pip: ``plain_markdown`` (``directives``, ``targets``),
+                ``wheel``; ``archive`` packs
 ``preview``     the site of the record nearest to this machine, for reading first
 ``publication`` which record's site is published; ``cover`` says so on it; ``external_links``, ``github``
 ``serve``       building on every save
