@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from booktools.archive import EPOCH, unpack, write_zip
+from booktools.archive import EPOCH, epoch, unpack, write_zip
 from booktools.book import BookError
 from booktools.fingerprint import DLPERF
 
@@ -25,6 +25,7 @@ def write_wheel(folder: Path) -> Path:
     the times and rights of whoever builds it. Raises BookError with what pip said.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    when = epoch(ROOT)
     with tempfile.TemporaryDirectory() as name:
         copy, built = Path(name) / "source", Path(name) / "built"
         copy.mkdir()
@@ -33,9 +34,9 @@ def write_wheel(folder: Path) -> Path:
         shutil.copytree(ROOT / "code", copy / "code", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-index"]
         command += ["--no-build-isolation", "-w", str(built), str(copy)]
-        done = subprocess.run(command, env={**os.environ, EPOCH: "0"}, capture_output=True, text=True)
+        done = subprocess.run(command, env={**os.environ, EPOCH: str(when)}, capture_output=True, text=True)
         if done.returncode:
             raise BookError(f"dlperf could not be packed:\n{done.stdout}{done.stderr}")
         (path,) = built.glob("*.whl")
-        write_zip(unpack(path, Path(name) / "unpacked"), folder / path.name)
+        write_zip(unpack(path, Path(name) / "unpacked"), folder / path.name, when=when)
         return folder / path.name

@@ -40,13 +40,15 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder / "env", with_pip=False, symlinks=True)
     found = folder / "env" / "bin" / "python"
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = "import sysconfig; print(sysconfig.get_path('purelib'))"
     own = subprocess.run([found, "-c", command], capture_output=True, text=True, check=True).stdout.strip()
     Path(own, "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     wheel = write_wheel(folder)
     install = [sys.executable, "-m", "pip", "--python", str(found), "install", "-q", "--no-index", "--no-deps"]
-    subprocess.run([*install, "--ignore-installed", str(wheel)], check=True)
-    said = subprocess.run([found, "-c", "import dlperf; print(dlperf.__file__)"], capture_output=True, text=True)
+    subprocess.run([*install, "--ignore-installed", str(wheel)], env=bare, check=True)
+    command = "import dlperf; print(dlperf.__file__)"
+    said = subprocess.run([found, "-c", command], env=bare, capture_output=True, text=True)
     assert Path(said.stdout.strip()).is_relative_to(own), said.stderr
     return found
 
