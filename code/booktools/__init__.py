@@ -40,6 +40,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``plain_notebooks`` each page as a notebook for whoever has only pip: ``plain_markdown`` (``directives``, ``targets``),
                 ``wheel``; ``archive`` packs
 ``preview``     the site of the record nearest to this machine, for reading first
+``dist``        site, notebooks and wheel, packed: the same bytes of the same commit
 ``publication`` which record's site is published; ``cover`` says so on it; ``external_links``, ``github``
 ``serve``       building on every save
 ``bench``       what building costs

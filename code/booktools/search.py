@@ -54,9 +54,8 @@ def _plain(content: nodes.Element) -> str:
     """
     for node in list(content.findall()):
         numbered = isinstance(node, pending_xref) and node.get("reftype") in ("eq", "numref")
-        if (
-            numbered or isinstance(node, nodes.raw | nodes.math_block | nodes.system_message)
-        ) and node.parent is not None:
+        unsaid = isinstance(node, nodes.raw | nodes.math_block | nodes.system_message)
+        if (numbered or unsaid) and node.parent is not None:
             node.parent.remove(node)
     text = " ".join(child.astext() for child in content)
     return re.sub(r"(?<=[，。、；：？！）”]) ", "", re.sub(r"\s+", " ", text)).strip()
