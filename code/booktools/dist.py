@@ -16,6 +16,7 @@ from booktools.archive import epoch, write_sums, write_zip
 from booktools.book import Book, BookError
 from booktools.build import build
 from booktools.edition import EDITION, open_machines, work
+from booktools.offered import offering
 from booktools.page import pages_with_cells
 from booktools.plain_notebooks import write_all
 from booktools.publication import choose
@@ -31,7 +32,9 @@ def make_dist(book: Book, name: str) -> Path:
     An earlier folder is replaced only by a whole one.
     """
     shutil.rmtree(work(book, name), ignore_errors=True)
-    if build(book, name, fresh=True, quiet=True):
+    with offering():
+        status = build(book, name, fresh=True, quiet=True)
+    if status:
         raise BookError(f"{EDITION}={name}: nothing was packed, since the site could not be built")
     part, done, when = book.build / "dist.part", book.build / "dist", epoch(book.root)
     shutil.rmtree(part, ignore_errors=True)

@@ -50,7 +50,7 @@ def install_line(book: Book, page: str) -> str:
     """Returns the line that installs what a page's cells import.
 
     `dlperf` comes from the address under ``repository: url:`` in `_config.yml` where there is one, else from the wheel
-    in the folder above the notebook's.
+    in the notebook's folder.
     """
     said = project()
     reached = set(fingerprint(book, source(book, page))["versions"])
@@ -59,7 +59,7 @@ def install_line(book: Book, page: str) -> str:
     others = sorted(reached & {_name(each) for each in extras["book"]})
     bracket = f"[{','.join(wanted)}]" if wanted else ""
     address = str(book.config.get("repository", {}).get("url", "")).rstrip("/")
-    distribution = f"dlperf{bracket} @ git+{address}" if address else f"../{wheel_name()}{bracket}"
+    distribution = f"dlperf{bracket} @ git+{address}" if address else f"./{wheel_name()}{bracket}"
     torch = next(each for each in said["dependencies"] if _name(each) == "torch")
     return " ".join(["pip install", f'"{distribution}"', f'"{torch}"', *others, "jupyterlab"])
 
@@ -162,12 +162,14 @@ def write_language(book: Book, language: Language, folder: Path) -> list[Path]:
 
 
 def write_all(book: Book, folder: Path) -> list[Path]:
-    """Writes the notebooks of every language and the wheel that they install; what was in the folder goes."""
+    """Writes the notebooks of every language, each with the wheel that they install; what was in the folder goes."""
     from booktools.wheel import write_wheel
 
     shutil.rmtree(folder, ignore_errors=True)
     paths = [path for each in book.languages for path in write_language(book, each, folder / each.code)]
-    return [*paths, write_wheel(folder)]
+    first, *others = (folder / each.code for each in book.languages)
+    wheel = write_wheel(first)
+    return [*paths, wheel, *(Path(shutil.copy(wheel, other)) for other in others)]
 
 
 def main() -> int:
@@ -180,7 +182,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     print("\n".join(f"{book.relative(path)}" for path in paths))
-    print(f"The first cell of each says what to install: {wheel_name()} lies in {folder}")
+    print(f"The first cell of each says what to install: {wheel_name()} lies beside it")
     return 0
 
 

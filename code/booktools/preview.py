@@ -111,7 +111,9 @@ def reasons(shown: Machine, machines: Sequence[Machine], pages: Sequence[str], t
         f"This machine: {described(this)}.",
     ]
     count = current_pages(shown, pages)
-    lines.append(f"Its record is current for {count} of {len(pages)} pages and, of such records, the nearest.")
+    lines.append(
+        f"Of the records that are current for most pages, this one for {count} of {len(pages)}, it is the nearest."
+    )
     if this["gpus"] and not shown.has("cuda"):
         stale = [each.name for each in machines if each.has("cuda")]
         lines += [f"Stale on more pages: {name}, with a GPU. MACHINE={name} shows it." for name in stale]

@@ -126,7 +126,7 @@ def test_a_comment_without_a_translation_is_an_error(tiny: Book) -> None:
 
 
 def test_it_installs_from_the_repository_where_one_is_configured(tiny: Book) -> None:
-    assert f'"../{wheel_name()}"' in install_line(tiny, "tiny")
+    assert f'"./{wheel_name()}"' in install_line(tiny, "tiny")
     assert '"torch>=' in install_line(tiny, "tiny")
     tiny.config["repository"] = {"url": "https://a.org/book/"}
     assert '"dlperf @ git+https://a.org/book"' in install_line(tiny, "tiny")
@@ -165,13 +165,16 @@ def test_main_says_where_they_lie_and_clears_the_folder(
     tiny: Book, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tiny.root)
-    monkeypatch.setattr("booktools.wheel.write_wheel", lambda folder: folder / "a.whl")
+    monkeypatch.setattr("booktools.wheel.write_wheel", lambda folder: wheel)
+    wheel = tiny.root / "a.whl"
+    wheel.touch()
     left = tiny.build / "notebooks" / "en" / "left.ipynb"
     left.parent.mkdir(parents=True)
     left.touch()
     assert plain_notebooks.main() == 0
     assert "_build/notebooks/zh/tiny.ipynb" in capsys.readouterr().out
     assert not left.exists()
+    assert (tiny.build / "notebooks" / "zh" / "a.whl").is_file()
 
 
 # --- what a cell records, in a plain notebook ---

@@ -89,7 +89,7 @@ def test_it_says_why_and_what_is_stale_or_lent() -> None:
     said = "\n".join(preview.reasons(shown, [shown, GPU], PAGES, LAPTOP | {"gpus": ["NVIDIA L4"]}))
     assert "Shown: amd (no GPU; AMD Ryzen 7, 8 cores, x86_64), recorded 2026-01-02." in said
     assert "This machine: NVIDIA L4; AMD Ryzen 7, 8 cores, x86_64." in said
-    assert "current for 2 of 4 pages" in said
+    assert "this one for 2 of 4, it is the nearest" in said
     assert "MACHINE=gpu shows it" in said
     assert "records/amd/p2.ipynb is stale; changed since: cells" in said
     assert "p3: not in this record" in said

@@ -97,12 +97,27 @@ def test_the_site_opens_from_where_it_was_unpacked(packed: tuple[Path, Path], tm
     assert (tmp_path / f"site-{MACHINE}" / "zh" / "_static" / "texts.js").is_file()
 
 
-def test_the_notebooks_lie_below_the_wheel_that_they_install(packed: tuple[Path, Path]) -> None:
+def test_the_notebooks_lie_beside_the_wheel_that_they_install(packed: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(packed[0] / "_build" / "dist" / "notebooks.zip") as zipped:
         names = zipped.namelist()
         first = zipped.read("notebooks/zh/tiny.ipynb").decode()
-    assert f"notebooks/{wheel_name()}" in names
-    assert f"../{wheel_name()}" in first
+    assert f"notebooks/zh/{wheel_name()}" in names
+    assert f"./{wheel_name()}" in first
+
+
+@pytest.mark.parametrize(("folder", "root"), [("", "./"), ("zh", "./../")])
+def test_a_page_offers_its_notebook_and_what_that_installs(packed: tuple[Path, Path], folder: str, root: str) -> None:
+    site = packed[0] / "_build" / "html" / folder
+    page = (site / "tiny.html").read_text(encoding="utf-8")
+    for target in ("./notebooks/tiny.ipynb", f"{root}notebooks/{wheel_name()}"):
+        assert f'href="{target}" download' in page
+        assert (site / target).is_file()
+    assert ".ipynb" not in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_build_for_oneself_offers_none(built: Book) -> None:
+    assert ".ipynb" not in (built.build / "html" / "tiny.html").read_text(encoding="utf-8")
+    assert list((built.build / "html").rglob("*.whl")) == []
 
 
 def test_a_site_that_cannot_be_built_leaves_what_was_packed(
