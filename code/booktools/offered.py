@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from booktools.archive import epoch, write_zip
 from booktools.edition import OFFERED, current
 from booktools.page import pages_with_cells
-from booktools.plain_notebooks import wheel_name, write_language
+from booktools.plain_notebooks import write_language
 from booktools.wheel import write_wheel
 
-FOLDER = "notebooks"
-"""Where they lie in each language's part of the site; the wheel lies in the first one's."""
+PACKED = "notebooks.zip"
+"""What each language's part of the site offers: a zip file, for a browser shows a notebook from a file as text."""
 
 
 @contextlib.contextmanager
@@ -44,25 +45,22 @@ def _configure(app: Sphinx, config: Config) -> None:
 def _page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Gives the template the addresses of a page's notebook and of the wheel that this installs."""
-    edition = current()
-    if app.config.booktools_notebooks and pagename in pages_with_cells(edition.book):
-        up = "" if edition.language == edition.book.languages[0] else "../"
-        root = context["content_root"]
-        context["notebook"] = f"{root}{FOLDER}/{pagename}.ipynb"
-        context["wheel"], context["wheel_name"] = f"{root}{up}{FOLDER}/{wheel_name()}", wheel_name()
+    """Gives the template the address of what holds the page as a notebook, and the name that it has there."""
+    if app.config.booktools_notebooks and pagename in pages_with_cells(current().book):
+        context["notebook"], context["notebook_name"] = context["content_root"] + PACKED, f"{pagename}.ipynb"
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:
-    """Writes the notebooks of this language, and with those of the first one the wheel."""
+    """Packs the notebooks of this language with the wheel that they install."""
     if error is not None or app.builder.format != "html":
         return
-    edition, folder = current(), Path(app.outdir) / FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
+    edition, path = current(), Path(app.outdir) / PACKED
+    path.unlink(missing_ok=True)
     if app.config.booktools_notebooks:
-        write_language(edition.book, edition.language, folder)
-        if edition.language == edition.book.languages[0]:
-            write_wheel(folder)
+        with tempfile.TemporaryDirectory() as name:
+            write_language(edition.book, edition.language, Path(name))
+            write_wheel(Path(name))
+            write_zip(Path(name), path, path.stem, epoch(edition.book.root))
 
 
 def setup(app: Sphinx) -> None:

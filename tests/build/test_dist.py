@@ -105,19 +105,23 @@ def test_the_notebooks_lie_beside_the_wheel_that_they_install(packed: tuple[Path
     assert f"./{wheel_name()}" in first
 
 
-@pytest.mark.parametrize(("folder", "root"), [("", "./"), ("zh", "./../")])
-def test_a_page_offers_its_notebook_and_what_that_installs(packed: tuple[Path, Path], folder: str, root: str) -> None:
+@pytest.mark.parametrize("folder", ["", "zh"])
+def test_a_page_with_cells_offers_the_notebooks_of_its_language_and_what_they_install(
+    packed: tuple[Path, Path], folder: str
+) -> None:
     site = packed[0] / "_build" / "html" / folder
     page = (site / "tiny.html").read_text(encoding="utf-8")
-    for target in ("./notebooks/tiny.ipynb", f"{root}notebooks/{wheel_name()}"):
-        assert f'href="{target}" download' in page
-        assert (site / target).is_file()
-    assert ".ipynb" not in (site / "index.html").read_text(encoding="utf-8")
+    assert 'href="./notebooks.zip" download' in page
+    assert "tiny.ipynb" in page
+    with zipfile.ZipFile(site / "notebooks.zip") as zipped:
+        assert zipped.namelist() == [f"notebooks/{wheel_name()}", "notebooks/tiny.ipynb"]
+        assert ("请先安装" in zipped.read("notebooks/tiny.ipynb").decode()) == bool(folder)
+    assert "notebooks.zip" not in (site / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_build_for_oneself_offers_none(built: Book) -> None:
-    assert ".ipynb" not in (built.build / "html" / "tiny.html").read_text(encoding="utf-8")
-    assert list((built.build / "html").rglob("*.whl")) == []
+    assert "notebooks.zip" not in (built.build / "html" / "tiny.html").read_text(encoding="utf-8")
+    assert list((built.build / "html").rglob("notebooks.zip")) == []
 
 
 def test_a_site_that_cannot_be_built_leaves_what_was_packed(
