@@ -1,6 +1,6 @@
 """What references of a plain notebook lead to: titles, and numbers of exercises, figures and equations.
 
-Each page numbers its own, in the order in which they stand.
+They are numbered through the book, in reading order, as on its pages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Targets:
         return shown or self.names[label.lower()]
 
     def equation(self, label: str) -> int:
-        """Returns the number of an equation on its page."""
+        """Returns the number of an equation."""
         return self.equations[label.lower()]
 
     def citation(self, key: str) -> str:
@@ -60,13 +60,15 @@ class Targets:
 def targets(book: Book, language: Language, say: Callable[[str], str]) -> Targets:
     """Returns what all pages of a language can be referred to by."""
     names: dict[str, str] = {}
-    equations: dict[str, int] = {}
+    found: dict[re.Pattern[str], list[str]] = {_EXERCISE: [], _FIGURE: [], _EQUATION: []}
     for name in book.pages:
         text = page_at(book, book.page(language.code, name)).text
         names |= {label.lower(): title.strip() for label, title in _HEADING.findall(text)}
-        names |= {label.lower(): say(f"Exercise {n}") for n, label in enumerate(_EXERCISE.findall(text), 1)}
-        names |= {label.lower(): say(f"Figure {n}") for n, label in enumerate(_FIGURE.findall(text), 1)}
-        equations |= {label.lower(): n for n, label in enumerate(_EQUATION.findall(text), 1)}
+        for pattern, labels in found.items():
+            labels += pattern.findall(text)
+    for word, pattern in (("Exercise", _EXERCISE), ("Figure", _FIGURE)):
+        names |= {label.lower(): say(f"{word} {n}") for n, label in enumerate(found[pattern], 1)}
+    equations = {label.lower(): n for n, label in enumerate(found[_EQUATION], 1)}
     return Targets(names, equations, sources(book), frozenset(pages_with_cells(book)))
 
 
