@@ -19,15 +19,21 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help book test tested install check short chapters build processes gpu browser long chromium serve record kit \
+.PHONY: help preview book notebooks dist dist test tested install check short chapters build processes gpu browser long chromium serve record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
+preview: $(READY) ## read first: both languages from the record nearest to this machine; executes nothing
+	@$(BIN)/python -m booktools.preview
+
 book: $(READY) ## build the site in both languages; MACHINE=name shows that machine's record instead
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
+
+notebooks: $(READY) ## write each chapter as a plain notebook for whoever has only pip, beside the wheel that it installs
+	@$(BIN)/python -m booktools.plain_notebooks
 
 test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
@@ -92,6 +98,10 @@ bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=
 
 publish: $(READY) ## build the site that is published, of the GPU's record or the best CPU's, and check it
 	@$(BIN)/python -m booktools.publication
+	@$(BIN)/python -m tests.published _build/html
+
+dist: $(READY) ## pack the site of MACHINE's record (or the one to publish), the notebooks and dlperf in _build/dist
+	@$(BIN)/python -m booktools.dist
 	@$(BIN)/python -m tests.published _build/html
 
 # The newest versions live in _build/unlocked: the environment in .venv keeps the locked ones.

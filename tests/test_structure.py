@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}
 SPINE |= {"environment", "native", "forked", "workers", "network", "models", "records", "plot", "palette"}
-SPINE |= {"profiles", "breakdown", "downloads", "drawing", "alpha_beta"}
+SPINE |= {"visible_records", "profiles", "breakdown", "downloads", "drawing", "alpha_beta"}
 CHAPTERS = ["measuring", "compilers", "asynchrony", "parallel", "hardware", "multigpu", "concise", "kvstore", "servers"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""
 PAGES = {"async": "asynchrony"}

@@ -37,6 +37,10 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``look``        the theme: templates, style sheet, scripts
 ``assets``      what stands beside the pages
 ``search``      what the search page looks through
+``plain_notebooks`` each page as a notebook for whoever has only pip: ``plain_markdown`` (``directives``, ``targets``),
+                ``wheel``; ``offered`` links them from a site that is passed on; ``archive`` packs
+``preview``     the site of the record nearest to this machine, for reading first
+``dist``        site, notebooks and wheel, packed: the same bytes of the same commit
 ``publication`` which record's site is published; ``cover`` says so on it; ``external_links``, ``github``
 ``serve``       building on every save
 ``bench``       what building costs
@@ -65,6 +69,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         environments,
         glued,
         look,
+        offered,
         quantities,
         render,
         samples,
@@ -90,6 +95,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         tree,
         search,
         assets,
+        offered,
     ):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from booktools.book import Book, BookError, Language
 from booktools.check import check
 from booktools.claims import Outcome, all_outcomes, judge
-from booktools.edition import EDITION, FORCED, finished_of, open_machines, work
+from booktools.edition import EDITION, FORCED, OFFERED, finished_of, open_machines, work
 from booktools.fingerprint import all_modules
 from booktools.kept import digest, digest_of_files, tools
 from booktools.lock import locked
@@ -120,6 +120,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     common = digest(
         name,
         os.environ.get(FORCED, ""),
+        os.environ.get(OFFERED, ""),
         tools(),
         repr(machine()),
         *cells,

@@ -26,6 +26,9 @@ FORCED = "BOOKTOOLS_OUTCOME"
 EDITION = "MACHINE"
 """The environment variable that names the machine whose record is shown; unset, the site shows this machine's."""
 
+OFFERED = "BOOKTOOLS_NOTEBOOKS"
+"""The environment variable by which a build offers each page as a plain notebook, too (`offered`)."""
+
 Note = Callable[[str, str], None]
 Seen = dict[tuple[str, str], str]
 

@@ -8,6 +8,7 @@ page's language, and one that is missing there fails the build like a label's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gettext
 import json
 import re
@@ -25,6 +26,7 @@ from sphinx_exercise.nodes import solution_node
 
 from booktools.book import Book, Language
 from booktools.edition import current, doctrees_of, labels_of
+from booktools.kept import digest_of_files
 from booktools.render import report_missing
 
 THEME = Path(__file__).resolve().parent / "theme"
@@ -85,12 +87,21 @@ def _page(
     context["here"], context["site_root"] = here, root
     context["languages"] = [_in_language(app.config, book, each, here, pagename, root) for each in book.languages]
     context["say"] = current().catalogue.translate
-    context["mark"] = app.config.booktools_version[:8]
+    context["mark"] = mark_of_files()
     context["has_math"] = 'class="math ' in context.get("body", "")
     context["contents"] = _contents(app, pagename) if doctree is not None and pagename != app.config.root_doc else ""
     context["description"] = _description(doctree)
     if "body" in context:
         context["body"] = _clean(context["body"])
+
+
+@functools.cache
+def mark_of_files() -> str:
+    """Returns what follows the address of a script or style sheet, so that no browser keeps an old one.
+
+    Their content alone decides: a site has the same bytes wherever it is built.
+    """
+    return digest_of_files(THEME, (THEME / "static").iterdir())[:8]
 
 
 def _in_language(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from booktools.book import Book, BookError
 from booktools.build import build
+from booktools.offered import offering
 from booktools.page import pages_with_cells
 from booktools.records import Machine, recorded_machines
 
@@ -44,7 +45,8 @@ def main() -> int:
     done = [execution for execution in map(machine.execution, pages) if execution]
     stale = sum(bool(execution.stale) for execution in done)
     print(f"To publish: {machine.name}, {len(done)} of {len(pages)} pages, {stale} of them stale", flush=True)
-    return build(book, machine.name, quiet=True)
+    with offering():
+        return build(book, machine.name, quiet=True)
 
 
 if __name__ == "__main__":

@@ -48,10 +48,14 @@ def _texts(env: BuildEnvironment) -> dict[str, list[list[str]]]:
 
 
 def _plain(content: nodes.Element) -> str:
-    """Returns the text of a section as one line, without pictures, display formulas and their numbers."""
+    """Returns the text of a section as one line, without pictures, display formulas and their numbers.
+
+    Nor with what docutils has to say of the section, which pages leave out: it names the file, and so its folder.
+    """
     for node in list(content.findall()):
         numbered = isinstance(node, pending_xref) and node.get("reftype") in ("eq", "numref")
-        if (numbered or isinstance(node, nodes.raw | nodes.math_block)) and node.parent is not None:
+        unsaid = isinstance(node, nodes.raw | nodes.math_block | nodes.system_message)
+        if (numbered or unsaid) and node.parent is not None:
             node.parent.remove(node)
     text = " ".join(child.astext() for child in content)
     return re.sub(r"(?<=[，。、；：？！）”]) ", "", re.sub(r"\s+", " ", text)).strip()

@@ -93,7 +93,7 @@ def visible(book: Book, page: Page) -> Iterator[Code]:
             lines = block.shown.rstrip("\n").split("\n")
             yield Code("fence", lines, page.path, _begin(text, lines, block.line) or block.line)
         elif block.kind == "{literalinclude}":
-            yield _included(book, page, block)
+            yield included_code(book, page, block)
 
 
 def included(page: Page, block: Block) -> tuple[Path, dict[str, str]]:
@@ -105,7 +105,7 @@ def included(page: Page, block: Block) -> tuple[Path, dict[str, str]]:
     return (page.path.parent / argument.strip()).resolve(), dict(options)
 
 
-def _included(book: Book, page: Page, block: Block) -> Code:
+def included_code(book: Book, page: Page, block: Block) -> Code:
     """Returns what Sphinx would show for a ``literalinclude``."""
     from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
 
