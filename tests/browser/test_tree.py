@@ -12,8 +12,14 @@ from tests.browser.conftest import NARROW, WIDE, NewContext, counterpart, langua
 from tests.browser.links import links
 
 TREE = ".dl-tree"
-LEAVES = ["#slow-data", "#slow-host", "#slow-copies", "#slow-compiler", "#slow-ranks"]
-LEAVES += ["#slow-memory", "#slow-compute", "#slow-type", "#slow-shape", "#slow-cache"]
+WHEN = ["#slow-first", "#slow-border", "#slow-nth", "#slow-later", "#slow-busy"]
+KNOWN = ["#slow-switched", "#slow-grows", "#slow-number"]
+RANKS = ["#slow-ranks", "#slow-link", "#slow-still"]
+ALWAYS = ["#slow-data", "#slow-host", "#slow-threads", "#slow-copies", "#slow-compiler"]
+ALWAYS += ["#slow-memory", "#slow-compute", "#slow-waste", "#slow-type", "#slow-shape", "#slow-cache"]
+LEAVES = [*WHEN, *KNOWN, *RANKS, *ALWAYS]
+TOGETHER = {"#slow-ranks": "#slow-processes", "#slow-link": "#slow-processes"}
+"""The leaves that read what one command printed, and the section that has it."""
 IN_VIEW = """(id) => {
   const box = document.querySelector(`${id} > :is(h2, h3)`).getBoundingClientRect();
   return box.top >= 0 && box.bottom <= innerHeight;
@@ -47,10 +53,10 @@ def expect_at(page: Page, target: str) -> None:
 
 def test_each_leaf_has_a_command_its_output_and_a_way_on(page: Page, site: Path, http_base: str) -> None:
     assert targets(page, f"{TREE} li:not(:has(ul)) a") == LEAVES
-    assert targets(page)[0] == "#slow-busy"
+    assert targets(page)[0] == "#slow-when"
     lacking = []
-    for leaf in ("#slow-busy", *LEAVES):
-        section = page.locator(leaf)
+    for leaf in LEAVES:
+        section = page.locator(TOGETHER.get(leaf, leaf))
         if not section.locator(".cell_input:not(details *) pre").count():
             lacking.append(f"{leaf} shows no command")
         if not section.locator(".cell_output pre").count():
@@ -74,17 +80,20 @@ def test_a_click_leads_to_every_section(page: Page) -> None:
 
 
 def test_so_do_tab_and_enter(page: Page) -> None:
-    """Each link is the next after the one before, so that Tab alone goes through the tree from the page's heading."""
-    before = page.locator("h1 a.headerlink")
-    for target in targets(page):
-        before.focus()
-        page.keyboard.press("Tab")
-        focused = page.locator(":focus")
-        expect(focused).to_have_attribute("href", target)
-        expect(focused).to_have_css("outline-style", "solid")
-        page.keyboard.press("Enter")
-        expect_at(page, target)
-        before = page.locator(f'{TREE} a[href="{target}"]')
+    """Each link is the next after the one before, so that Tab alone goes through a tree from the heading above it."""
+    for number, heading in enumerate(("h1", "#slow-busy > h2")):
+        before = page.locator(f"{heading} a.headerlink")
+        tree = page.locator(TREE).nth(number)
+        for link in tree.locator("a").all():
+            target = link.get_attribute("href")
+            before.focus()
+            page.keyboard.press("Tab")
+            focused = page.locator(":focus")
+            expect(focused).to_have_attribute("href", str(target))
+            expect(focused).to_have_css("outline-style", "solid")
+            page.keyboard.press("Enter")
+            expect_at(page, str(target))
+            before = link
 
 
 def test_without_scripts_too(new_context: NewContext, http_base: str, path: str) -> None:
