@@ -72,7 +72,7 @@ def counted(names: Names) -> set[str]:
         "slow-compiler": names["compiled"](epoch(names)) > 2,
         "slow-threads": threads["operators"] > names["cores"]() or max(threads["workers"], default=0) > 4,
         "slow-waste": bool(graphs or wide)
-        or any(share < 0.1 and n > 1000 for share, n in little.values())
+        or any((share or 0) < 0.1 and n > 1000 for share, n in little.values())
         or names["useful"](list(names["loader"])) < 0.5,
         "slow-grows": grown["graphs"] > 0,
     }
