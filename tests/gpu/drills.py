@@ -226,6 +226,17 @@ config = Config(scheduler="127.0.0.1:5570", servers=("127.0.0.1:5571",), workers
 found = step.both(0, 1, msgspec.json.encode(config), Task, 1)
 assert min(found["servers"] + found["all-reduce"]) > 0.015
 """,
+    "slow/ranks.py": """
+import contextlib
+from dlperf.slow import ranks
+ranks.dist.barrier = lambda: None
+ranks.dist.get_rank, ranks.dist.get_world_size = (lambda: 0), (lambda: 1)
+ranks.dist.all_gather_object = lambda found, mine: found.__setitem__(0, mine)
+class Model:
+    no_sync = staticmethod(contextlib.nullcontext)
+[found] = ranks.pace(busy, Model, steps=2)
+assert min(found["alone"] + found["sends"]) > 0.015
+""",
     "hardware/accelerator.py": """
 from dlperf.hardware import accelerator
 accelerator.launch(torch.device("cuda"), 5)
