@@ -52,6 +52,7 @@ check: $(READY) ## the fast part, a minute or two: lints, types, language parity
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/zizmor --offline --quiet --no-progress --persona pedantic .github/workflows
+	@$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/python -m booktools check
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) $(addprefix --ignore=tests/,build slow browser gpu long) tests

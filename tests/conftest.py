@@ -35,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started pytest 
 def copy_tiny_book(folder: Path) -> Book:
     """Writes the tiny book into ``folder``, with the real configuration, terms and catalogue."""
     shutil.copytree(ROOT / "tests" / "book", folder, dirs_exist_ok=True)
-    for name in ("_config.yml", "requirements.txt"):
+    for name in ("_config.yml", "requirements.txt", "CITATION.cff"):
         shutil.copy(ROOT / name, folder)
     shutil.copy(ROOT / "chapters" / "terms.csv", folder / "chapters")
     extra = folder / "chapters" / "labels.zh.extra.po"

@@ -42,6 +42,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``preview``     the site of the record nearest to this machine, for reading first
 ``dist``        site, notebooks and wheel, packed: the same bytes of the same commit
 ``publication`` which record's site is published; ``cover`` says so on it; ``external_links``, ``github``
+``provenance``  version, commit and addresses of a site; ``cite`` is {citation}, ``addresses`` what search engines,
+                lost readers and those who want to change something are told
 ``serve``       building on every save
 ``bench``       what building costs
 """
@@ -63,8 +65,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
         take_over(app)
     from booktools import (
+        addresses,
         alternatives,
         assets,
+        cite,
         display,
         environments,
         glued,
@@ -95,6 +99,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         tree,
         search,
         assets,
+        addresses,
+        cite,
         offered,
     ):
         part.setup(app)

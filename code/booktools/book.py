@@ -82,6 +82,11 @@ class Book:
         """Returns the source of a page."""
         return self.chapters / language / f"{name}.md"
 
+    def path_on_site(self, language: Language, name: str) -> str:
+        """Returns where a page stands below the site's root: the first language at the root, others in a folder."""
+        folder = "" if language == self.languages[0] else f"{language.code}/"
+        return f"{folder}{name}.html"
+
     @property
     def chapters(self) -> Path:
         """The folder of all text."""

@@ -108,7 +108,7 @@ def _in_language(
     config: Config, book: Book, language: Language, here: Language, pagename: str, root: str
 ) -> dict[str, Any]:
     """Returns what a page says of itself in one language; ``hint`` and ``close`` are in that language."""
-    path = ("" if language == book.languages[0] else f"{language.code}/") + f"{pagename}.html"
+    path = book.path_on_site(language, pagename)
     say = labels_of(book, language).translate
     base = config.html_baseurl.rstrip("/")
     return {

@@ -22,6 +22,7 @@ from booktools.edition import labels_of
 from booktools.fingerprint import DLPERF, fingerprint
 from booktools.page import FOLDED, page_at, pages_with_cells, source
 from booktools.plain_markdown import Directive, Markdown
+from booktools.provenance import site_address
 from booktools.targets import targets
 from booktools.width import included_code
 
@@ -70,9 +71,8 @@ def _name(requirement: str) -> str:
 
 def page_address(book: Book, language: Language, page: str) -> str:
     """Returns the address of a page where `_config.yml` says at which the book is published, else nothing."""
-    base = str(book.config.get("html", {}).get("baseurl", "")).rstrip("/")
-    folder = "" if language == book.languages[0] else f"{language.code}/"
-    return f"{base}/{folder}{page}.html" if base else ""
+    base = site_address(book)
+    return base and base + book.path_on_site(language, page)
 
 
 def first_cell(book: Book, language: Language, page: str, say: Any) -> str:
