@@ -19,7 +19,7 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help preview book notebooks dist dist test tested install check short chapters build processes gpu browser long chromium serve record kit \
+.PHONY: help preview book notebooks dist test tested install check short chapters build processes gpu browser long chromium serve record check-record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
@@ -96,6 +96,9 @@ kit: $(READY) ## pack what executes the chapters on a machine without a network;
 
 bench-build: $(READY) ## measure how long eight chapters take to build; AGAINST=revision measures that one too
 	@$(BIN)/python -m booktools bench --against "$(AGAINST)"
+
+check-record: $(READY) ## whether records/MACHINE is fit to send: whole, current, itself, which claims fail, nothing private
+	@$(BIN)/python -m booktools check-record "$(MACHINE)"
 
 publish: $(READY) ## build the site that is published, of the GPU's record or the best CPU's, and check it
 	@$(BIN)/python -m booktools.publication

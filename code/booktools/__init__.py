@@ -12,7 +12,8 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``prepare``     which pages are to be executed, and their notebooks
 ``execute``     executing them, with progress, limits and errors that name the line
 ``records``     what was measured, here and on named machines
-``recording``   keeping an execution as a named machine's; ``canary`` tells whether the machine was itself
+``recording``   keeping an execution as a named machine's; ``canary`` tells whether the machine was itself,
+                ``privacy`` what names it or its user, ``record_check`` whether the record is fit to be published
 ``kit``         what executes the chapters on a bare machine, by ``kit_run`` and ``kit_piece``
 ``claims``      sentences as predicates over records, and what else text follows; ``outcomes`` is that text
 ``limits``      their predicates as registered, and the former ones

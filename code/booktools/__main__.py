@@ -27,6 +27,8 @@ def main() -> int:
     record.add_argument("pages", nargs="*", help="only these, beside what is recorded (all)")
     record.add_argument("--anyway", action="store_true", help="keep pages for which the machine was not itself, too")
     record.add_argument("--from", dest="folder", type=Path, help="take in what a kit executed, instead")
+    looked = commands.add_parser("check-record", help="say what a maintainer wants to know of records/NAME")
+    looked.add_argument("name")
     kit = commands.add_parser("kit", help="pack what executes the chapters on a bare machine")
     kit.add_argument("--python", default="3.12", help="that machine's Python (3.12)")
     kit.add_argument("--have", type=Path, help="a file that names what is installed there, such as its pip list")
@@ -89,6 +91,10 @@ def run(options: argparse.Namespace) -> int:
         else:
             record_machine(book, options.name, options.pages, options.anyway)
         return 0
+    if options.command == "check-record":
+        from booktools.record_check import check_record
+
+        return check_record(book, options.name)
     if options.command == "kit":
         from booktools.kit import make_kit
 

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from booktools import canary
+from booktools import canary, privacy
 from booktools.book import Book, BookError
 from booktools.check import check
 from booktools.execute import execute
@@ -30,10 +30,17 @@ TRIES = 3
 
 
 def without_warnings(path: Path) -> NotebookNode:
-    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine."""
+    """Returns an executed notebook without what its cells wrote to the error stream: it names files of this machine.
+
+    Where its other outputs name this machine, its user or their folders, something else stands there; a word that the
+    page itself says is none of these.
+    """
     notebook = nbformat.read(path, as_version=4)
+    words = "\n".join(cell.source for cell in notebook.cells)
+    known = {name: word for name, word in privacy.names().items() if name not in words}
     for cell in code_cells(notebook):
-        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        cell.outputs = privacy.without_names(outputs, known)
     return notebook
 
 
