@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,6 +181,31 @@ def test_what_workers_had_ready_is_drawn_before_the_clock_starts(clock: str) -> 
     names["step"] = noted
     names[clock](loader, 5)
     assert begun == [13, 14, 15, 16, 17, 18]  # one that is not clocked, and five
+
+
+def test_on_a_gpu_only_kernels_within_the_turns_count() -> None:
+    def event(name: str, device: str, start: int, end: int, is_user_annotation: bool = False) -> SimpleNamespace:
+        span = SimpleNamespace(start=start, end=end, elapsed_us=lambda: end - start)
+        kind = SimpleNamespace(name=device)
+        return SimpleNamespace(
+            name=name, device_type=kind, time_range=span, is_user_annotation=is_user_annotation
+        )  # fmt: skip
+
+    events = [
+        event("turns", "CPU", 100, 200),
+        event("turns", "CUDA", 100, 200, is_user_annotation=True),
+        event("aten::mm", "CPU", 100, 190),
+        event("gemm", "CUDA", 50, 60),  # the turn before
+        event("gemm", "CUDA", 110, 140),
+        event("relu", "CUDA", 130, 150),  # in another stream
+        event("ncclDevKernel", "CUDA", 150, 190),
+        event("Memcpy HtoD", "CUDA", 190, 200),
+    ]
+    names = images()
+    define(names)
+    trace = SimpleNamespace(events=lambda: events)
+    names.update(on_gpu=True, wait=lambda: None, profile=lambda: nullcontext(trace))
+    assert names["busy"](9 * [names["batch"]]) == pytest.approx(0.4)
 
 
 def test_padding_is_only_what_the_reader_names() -> None:
