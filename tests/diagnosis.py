@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -55,6 +56,14 @@ def epoch(names: Names) -> Callable[[], object]:
     return own or partial(names["train"], names["loader"], epochs=1)
 
 
+def padding(names: Names) -> list[float]:
+    """Returns the useful share of a program's token ids, where its model has a table of words with a padding."""
+    tables = [each for each in names["model"].modules() if isinstance(each, torch.nn.Embedding)]
+    pads = [each.padding_idx for each in tables if each.padding_idx is not None]
+    key = "input_ids" if isinstance(names["batch"], dict) else 0
+    return [names["useful"](names["loader"], itemgetter(key), pad) for pad in pads[:1]]
+
+
 def counted(names: Names) -> set[str]:
     """Returns the leaves to which the instruments that count lead, in a program of one process."""
     step = names["step"]
@@ -64,7 +73,7 @@ def counted(names: Names) -> set[str]:
     threads = names["threads"](names["loader"])
     little, graphs = names["unused"](step)
     wide = names["types"]()[1]
-    grown = names["growth"](step, count=3)
+    grown = names["growth"](names["loader"], count=3)
     found = {
         "slow-switched": bool(names["settings"]()),
         "slow-host": len(numbers) > 1000 and median(numbers) < 10_000,
@@ -73,8 +82,8 @@ def counted(names: Names) -> set[str]:
         "slow-threads": threads["operators"] > names["cores"]() or max(threads["workers"], default=0) > 4,
         "slow-waste": bool(graphs or wide)
         or any((share or 0) < 0.1 and n > 1000 for share, n in little.values())
-        or names["useful"](list(names["loader"])) < 0.5,
-        "slow-grows": grown["graphs"] > 0,
+        or any(share < 0.5 for share in padding(names)),
+        "slow-grows": grown["graphs"] > 0 or grown["tensors"] > 1,
     }
     return {leaf for leaf, is_so in found.items() if is_so}
 

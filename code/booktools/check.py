@@ -6,6 +6,7 @@ from booktools import (
     branches,
     density,
     folding,
+    glossary,
     hedges,
     limits,
     lint,
@@ -18,7 +19,21 @@ from booktools import (
 )
 from booktools.book import Book, BookError
 
-CHECKS = (parity, lint, references, folding, width, density, hedges, outcomes, limits, predictions, ratios, branches)
+CHECKS = (
+    parity,
+    lint,
+    references,
+    folding,
+    width,
+    density,
+    hedges,
+    outcomes,
+    limits,
+    predictions,
+    ratios,
+    branches,
+    glossary,
+)
 
 
 def problems(book: Book) -> list[str]:

@@ -1,6 +1,7 @@
 """The languages say the same: pages, cells, labels, the sequence of blocks, equations, citations, terms.
 
-`problems` names page, line and both texts. To use a word of `terms.csv` in another sense, write
+`problems` names page, line and both texts. Blocks are paired by their places, entries of a glossary by the English term
+(`booktools.glossary`). To use a word of `terms.csv` in another sense, write
 ``% not a term: push, rank`` on a line before the block, in the first language.
 """
 
@@ -13,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
+from booktools import glossary
 from booktools.blocks import LINK, MATH, Block, roles, words
 from booktools.book import Book, Language
 from booktools.kept import digest, kept
@@ -93,7 +95,10 @@ def _first_difference(a: str, b: str) -> str:
 
 
 def _pages(book: Book, ours: Page, theirs: Page, known: list[Term]) -> list[str]:
-    left, right = ours.blocks, theirs.blocks
+    left = ours.blocks
+    right, hindered = glossary.paired(left, theirs.blocks)
+    if hindered:
+        return [f"{book.relative(theirs.path)}:{problem}" for problem in hindered]
 
     def message(a: Block, b: Block, what: str) -> str:
         return (f"{book.relative(theirs.path)}:{b.line}: {what} (aligned with {book.relative(ours.path)}:{a.line})"

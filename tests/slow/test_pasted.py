@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,7 +118,7 @@ def test_every_cell_runs_on_a_model_that_is_not_the_books(own: Callable[[], Name
             exec(compile(source, PAGE.name, "exec"), names)
     assert sum(bool(SHOWN.search(source)) for source in shown()) == 6
     assert 0 <= names["waiting"](names["loader"]) <= 1
-    assert 0 < names["busy"](names["step"]) <= 1
+    assert 0 < names["busy"](9 * [names["batch"]]) <= 1
     assert names["model"].forward == forward
     assert names["types"]()[1] == []
 
@@ -133,11 +135,106 @@ def test_a_loader_is_left_after_so_many_steps() -> None:
 def test_parts_of_a_mini_batch_keep_its_form() -> None:
     names = series()
     define(names)
-    part = names["first"](1 / 8)
+    part = names["first"](1)
     assert part["series"].shape == (2, 4, 3)
     assert part["target"].shape == (2,)
     assert part["name"] == names["batch"]["name"]
-    assert names["first"](1)["series"].equal(names["batch"]["series"])
+    assert names["first"](3)["series"].equal(names["batch"]["series"])
+
+
+def test_few_examples_are_two_and_four() -> None:
+    names = program(nn.Linear(3, 1), torch.randn(40, 3), lambda net, rows: net(rows).square().mean(), 8)
+    counts: list[int] = []
+    names["step"] = lambda batch: counts.append(len(batch))
+    [instruments] = [source for source in shown() if "def first(" in source]
+    [clock] = [source for source in shown() if "first(n)" in source]
+    exec(compile(f"{instruments}\n{clock}", PAGE.name, "exec"), names)
+    assert list(dict.fromkeys(counts)) == [2, 4, 8]  # an eighth of these eight would be one
+
+
+class Queue:
+    """A loader that notes what is drawn, and says how much its workers keep ready."""
+
+    num_workers, prefetch_factor = 3, 4
+
+    def __init__(self, batch: Any) -> None:
+        self.batch, self.drawn = batch, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            self.drawn += 1
+            yield self.batch
+
+
+@pytest.mark.parametrize("clock", ["busy", "waiting"])
+def test_what_workers_had_ready_is_drawn_before_the_clock_starts(clock: str) -> None:
+    names = images()
+    define(names)
+    loader, begun = Queue(names["batch"]), []
+    step = names["step"]
+
+    def noted(batch: Any) -> Tensor:
+        begun.append(loader.drawn)
+        found: Tensor = step(batch)
+        return found
+
+    names["step"] = noted
+    names[clock](loader, 5)
+    assert begun == [13, 14, 15, 16, 17, 18]  # one that is not clocked, and five
+
+
+def test_on_a_gpu_only_kernels_within_the_turns_count() -> None:
+    def event(name: str, device: str, start: int, end: int, is_user_annotation: bool = False) -> SimpleNamespace:
+        span = SimpleNamespace(start=start, end=end, elapsed_us=lambda: end - start)
+        kind = SimpleNamespace(name=device)
+        return SimpleNamespace(
+            name=name, device_type=kind, time_range=span, is_user_annotation=is_user_annotation
+        )  # fmt: skip
+
+    events = [
+        event("turns", "CPU", 100, 200),
+        event("turns", "CUDA", 100, 200, is_user_annotation=True),
+        event("aten::mm", "CPU", 100, 190),
+        event("gemm", "CUDA", 50, 60),  # the turn before
+        event("gemm", "CUDA", 110, 140),
+        event("relu", "CUDA", 130, 150),  # in another stream
+        event("ncclDevKernel", "CUDA", 150, 190),
+        event("Memcpy HtoD", "CUDA", 190, 200),
+    ]
+    names = images()
+    define(names)
+    trace = SimpleNamespace(events=lambda: events)
+    names.update(on_gpu=True, wait=lambda: None, profile=lambda: nullcontext(trace))
+    assert names["busy"](9 * [names["batch"]]) == pytest.approx(0.4)
+
+
+def test_padding_is_only_what_the_reader_names() -> None:
+    names = images()
+    define(names)
+    ids = torch.tensor([[5, 7, 0, 0], [3, 0, 0, 0]])
+    labels = torch.tensor([[0, 7, -100, -100], [0, -100, -100, -100]])
+    batches = [{"ids": ids, "labels": labels, "image": torch.zeros(2, 9, dtype=torch.uint8)}]
+    assert names["useful"](batches, lambda given: given["ids"]) == pytest.approx(3 / 8)
+    assert names["useful"](batches, lambda given: given["labels"], pad=-100) == pytest.approx(3 / 8)
+    assert names["useful"]([ids], pad=3) == pytest.approx(7 / 8)
+
+
+def test_memory_that_the_data_set_keeps_grows_with_the_loader_alone() -> None:
+    class Keeping(list[Tensor]):
+        def __init__(self) -> None:
+            self.kept: list[Tensor] = []
+
+        def __len__(self) -> int:
+            return 80
+
+        def __getitem__(self, number: Any) -> Any:
+            self.kept.append(torch.ones(2**18))
+            return torch.ones(3)
+
+    names = program(nn.Linear(3, 1), Keeping(), lambda net, rows: net(rows).square().mean(), 8)
+    define(names)
+    assert names["growth"](names["loader"], count=4)["tensors"] >= 32  # of 8 MiB in each turn
+    assert names["growth"](iter(6 * [names["batch"]]), count=4)["tensors"] < 1
 
 
 def seen(turns: list[float]) -> dict[str, Any]:

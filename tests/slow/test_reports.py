@@ -46,7 +46,7 @@ def test_the_fault_is_found(name: str) -> None:
 
 
 ALARMS = {"compiled_for_each_length": {"slow-waste"}}
-"""What is found in programs without their fault: few of the words in the table of embeddings are in a batch."""
+"""What is rightly found in programs without their fault: one length for all batches is paid with padding."""
 
 
 @pytest.mark.parametrize("name", COUNTED)

@@ -47,6 +47,7 @@ NAMES = (
     "workers_for_a_table_in_memory",
     "archive_unpacked_for_each_sample",
     "one_graph_after_another",
+    "average_of_weights_in_a_loop",
     "gradients_read_one_by_one",
     "compiled_for_each_length",
     "threads_of_the_whole_host",
@@ -57,6 +58,7 @@ NAMES = (
     "float64_in_the_loss",
     "gradient_for_every_word",
     "metric_kept_with_its_graph",
+    "samples_kept_by_the_data_set",
     "rate_since_the_start",
 )
 
