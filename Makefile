@@ -19,7 +19,7 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help preview book notebooks dist test tested install check short chapters build processes gpu browser long chromium serve record check-record kit \
+.PHONY: help preview book notebooks dist test tested install check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
@@ -47,7 +47,11 @@ install: $(READY) ## make the environment
 # Threads that spin while they wait take the cores from whoever they wait for, if there is more work than cores.
 check short processes: export OMP_WAIT_POLICY = PASSIVE
 
+# One core checks while another tests: what checks has one process.
 check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
+	@$(MAKE) --no-print-directory -k -j 2 lints units
+
+lints: $(READY)
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
@@ -55,6 +59,8 @@ check: $(READY) ## the fast part, a minute or two: lints, types, language parity
 	@$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/python -m booktools check
+
+units: $(READY)
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) $(addprefix --ignore=tests/,build slow browser gpu long) tests
 
 short: $(READY) ## execute every chapter under nbmake in short: every line, but not as often
