@@ -92,7 +92,6 @@ CLAIMS = (
         needs=("compiler",),
         rival=Rival("the call from Python costs nothing", lambda r: {"compilers.cpp-gain": 1}),
         fails_on={"h100": "compilers-deploy"},  # the package does not load there
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="compilers.losses",

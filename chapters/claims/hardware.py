@@ -58,7 +58,6 @@ CLAIMS: tuple[Claim, ...] = (
         rival=Rival("counters of their own share nothing", lambda r: {"hardware.false-sharing": 1}),
         needs=("cores>=2",),
         fails_on={"h100": "hardware-caches"},
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="hardware.flight",
@@ -131,6 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"hardware.short-loopback": 2 * r["hardware.short-memory"].median},
         ),
         needs=("cores>=2",),
+        scatters_on=("cpu-2-cores-zen3",),
     ),
 )
 

@@ -105,7 +105,6 @@ CLAIMS: tuple[Claim, ...] = (
         keys=(*FAR, "multigpu.far-added"),
         holds=lambda r: all(_is_near(r[key].median, 0.1) for key in FAR),
         rival=Rival("sending and computing add up", lambda r: {FAR[0]: r["multigpu.far-added"]}),
-        fails_on={"cpu-2-cores-zen3": "multigpu-scaling"},
     ),
     Claim(
         id="multigpu.batch-noise",
