@@ -97,7 +97,7 @@ def recorded(key: str, value: object) -> list[nbformat.NotebookNode]:
 
 def copy_book(root: Path, folder: Path) -> Book:
     """Writes a copy of a book into ``folder``, without its records, and with a link to the code that it quotes."""
-    for name in ("_config.yml", "_toc.yml", "requirements.txt"):
+    for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff"):
         shutil.copy(root / name, folder)
     shutil.copytree(root / "chapters", folder / "chapters")
     (folder / "code").symlink_to(root / "code")

@@ -135,7 +135,7 @@ def _mark(book: Book, chosen: Mapping[str, Path]) -> str:
     """Returns a mark of all that the sites are built of."""
     own = Path(__file__).parent
     paths = [path for path in book.chapters.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    paths += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
+    paths += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff")]
     paths += [*chosen.values(), own / "sites.py", own / "machines.py"]
     return digest(tools(), all_modules(), digest_of_files(book.root, paths))
 

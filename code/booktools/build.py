@@ -112,7 +112,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
     """Returns a mark of all that an edition in each language is built of."""
     codes = {language.code for language in book.languages}
     shared = [path for path in _texts(book) if path.relative_to(book.chapters).parts[0] not in codes]
-    shared += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
+    shared += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff")]
     shared += book.records.rglob("*.ipynb")
     if name == HERE:
         shared += book.notebooks.glob("*.ipynb")

@@ -44,7 +44,7 @@ class Rehearsal:
 
 def copy_of_the_book(folder: Path) -> Book:
     """Returns a book in ``folder`` with this one's pages, code and configuration, and nothing that was executed."""
-    for name in ("_config.yml", "_toc.yml", "requirements.txt"):
+    for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff"):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder)
     for name in ("chapters", "code"):
