@@ -21,6 +21,7 @@ from booktools.claims import FAILED, HELD, NOT_RUN, STALE, Claim, Verdict
 from booktools.display import Cell, Recording, identifier, sign, table
 from booktools.edition import current
 from booktools.limits import BASES, registered
+from booktools.records import Machine
 from booktools.render import report_missing
 from booktools.rivals import is_easy
 
@@ -74,7 +75,7 @@ class ClaimDirective(SphinxDirective, Recording):
 
     def verdicts(self, claim: Claim) -> nodes.Element:
         """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit."""
-        found = [claims.judge(claim, machine) for machine in self.machines]
+        found = [claims.judge(claim, machine) for machine in self.shown_first()]
         lines = nodes.bullet_list(classes=["dl-verdicts"])
         for verdict in found:
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(verdict.machine)]
@@ -85,6 +86,11 @@ class ClaimDirective(SphinxDirective, Recording):
         folded = Folded("", Summary("", "", *self.summary(found), classes=[css(found[0].outcome)]), lines)
         folded += nodes.paragraph("", "", *self.limit(claim), classes=["dl-limit"])
         return folded
+
+    def shown_first(self) -> list[Machine]:
+        """Returns the machines, led by the one whose execution the page shows: that is the reader's *here*."""
+        source = current().source(self.env.docname)
+        return sorted(self.machines, key=lambda machine: source is None or machine.name != source.name)
 
     def summary(self, found: list[Verdict]) -> list[nodes.Node]:
         """Returns the verdict on the machine shown, and on how many others it held of those that could be judged."""

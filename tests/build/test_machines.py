@@ -99,3 +99,10 @@ def test_the_score_counts_predictions_of_every_machine(edition: Book) -> None:
     missed = soup(edition, "zh/machines.html").select(".dl-missed tbody tr")
     assert [row.select("td")[2].get_text() for row in missed] == ["1.10"] * 4
     assert missed[0].select_one("a")["href"] == "tiny.html#tiny-measure"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("language", ["", "zh/"])
+def test_the_machine_that_a_page_shows_is_judged_first(edition: Book, language: str) -> None:
+    judged = [each.get_text() for each in soup(edition, f"{language}tiny.html").select_one(".dl-verdicts").select("li")]
+    assert len(judged) == len(MADE_UP)
+    assert "frobnicator" in judged[0]
