@@ -79,7 +79,7 @@ def test_a_page_during_which_the_machine_was_not_itself_is_named(recorded: Book)
 
 
 def test_a_claim_that_fails_is_named_and_hinders_nothing(recorded: Book) -> None:
-    edit(recorded.chapters / "claims" / "tiny.py", "median > 0", "median < 0")
+    edit(recorded.chapters / "claims" / "tiny.py", 'r["tiny.sum"].median > 0', "False")
     report = report_on(recorded, "mine")
     assert "  failed: tiny.positive" in report.said
     assert report.wrong == []
