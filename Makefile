@@ -26,14 +26,14 @@ help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 preview: $(READY) ## read first: both languages from the record nearest to this machine; executes nothing
-	@$(BIN)/python -m booktools.preview
+	@$(BIN)/python -m booktools.commands.preview
 
 book: $(READY) ## build the site in both languages; MACHINE=name shows that machine's record instead
 	@$(BIN)/jupyter-book build . -q
 	@echo "The book is built. Open $(CURDIR)/_build/html/index.html"
 
 notebooks: $(READY) ## write each chapter as a plain notebook for whoever has only pip, beside the wheel that it installs
-	@$(BIN)/python -m booktools.plain_notebooks
+	@$(BIN)/python -m booktools.formats.plain_notebooks
 
 test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
@@ -107,11 +107,11 @@ check-record: $(READY) ## whether records/MACHINE is fit to send: whole, current
 	@$(BIN)/python -m booktools check-record "$(MACHINE)"
 
 publish: $(READY) ## build the site that is published, of the GPU's record or the best CPU's, and check it
-	@$(BIN)/python -m booktools.publication
+	@$(BIN)/python -m booktools.commands.publication
 	@$(BIN)/python -m tests.published _build/html
 
 dist: $(READY) ## pack the site of MACHINE's record (or the one to publish), the notebooks and dlperf in _build/dist
-	@$(BIN)/python -m booktools.dist
+	@$(BIN)/python -m booktools.commands.dist
 	@$(BIN)/python -m tests.published _build/html
 
 # The newest versions live in _build/unlocked: the environment in .venv keeps the locked ones.
@@ -125,13 +125,13 @@ unlocked: ## check, execute in short and build with the newest version of every 
 
 # What follows needs no environment: jobs that may write to the repository install nothing.
 links: ## ask every external address that the sources cite whether it still answers (needs a network)
-	@PYTHONPATH=code $(PYTHON) -m booktools.external_links
+	@PYTHONPATH=code $(PYTHON) -m booktools.commands.external_links
 
 propose: ## for a workflow: open a change that adds records/MACHINE (needs gh)
-	@PYTHONPATH=code $(PYTHON) -m booktools.github propose
+	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github propose
 
 report: ## for a workflow: open an issue that says which weekly job failed (needs gh)
-	@PYTHONPATH=code $(PYTHON) -m booktools.github report
+	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github report
 
 programs: ## for a workflow: install what `make long` compares with (Debian's or Ubuntu's packages, sudo)
 	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends fio mbw iperf3

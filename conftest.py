@@ -1,6 +1,6 @@
 """Lets ``pytest --nbmake notebooks`` find the chapters: pages are notebooks in another notation.
 
-``pytest --nbmake notebooks-short`` executes them in short, as `make test` does (`booktools.short`).
+``pytest --nbmake notebooks-short`` executes them in short, as `make test` does (`booktools.executions.short`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tqdm import tqdm
 
-from booktools import short
-from booktools.book import Book, BookError
-from booktools.executions import expected_seconds
-from booktools.page import pages_with_cells
-from booktools.prepare import prepare
+from booktools.executions import short
+from booktools.executions.executions import expected_seconds
+from booktools.executions.prepare import prepare
+from booktools.source.book import Book, BookError
+from booktools.source.page import pages_with_cells
 from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from booktools.book import Book
+from booktools.source.book import Book
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = 40

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from booktools.notebook import code_cells, read_page
+from booktools.source.notebook import code_cells, read_page
 from dlperf.slow import ranks
 
 PAGE = Path(__file__).parents[1] / "chapters/en/slow.md"

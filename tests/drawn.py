@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from booktools.catalogue import Catalogue
-from booktools.render import themed_svg
+from booktools.show.catalogue import Catalogue
+from booktools.show.render import themed_svg
 from dlperf.palette import COLORS, INK
 from dlperf.records import svg
 

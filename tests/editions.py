@@ -11,9 +11,9 @@ from pathlib import Path
 
 import nbformat
 
-from booktools.book import Book
-from booktools.notebook import code_cells, glue, stored
-from booktools.page import pages_with_cells
+from booktools.source.book import Book
+from booktools.source.notebook import code_cells, glue, stored
+from booktools.source.page import pages_with_cells
 from tests.conftest import ROOT
 
 MACHINE, LENDER = "made-here", "lender"

@@ -10,11 +10,11 @@ from typing import Any
 
 import nbformat
 
-from booktools.book import Book
-from booktools.claims import all_claims
-from booktools.keys import stored
-from booktools.notebook import KEY, code_cells, glue
-from booktools.page import pages_with_cells
+from booktools.claims.claims import all_claims
+from booktools.source.book import Book
+from booktools.source.keys import stored
+from booktools.source.notebook import KEY, code_cells, glue
+from booktools.source.page import pages_with_cells
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle
 

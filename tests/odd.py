@@ -11,8 +11,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from booktools.keys import stored
-from booktools.notebook import code_cells
+from booktools.source.keys import stored
+from booktools.source.notebook import code_cells
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from booktools.book import Book
+from booktools.source.book import Book
 from tests.browser.links import broken_links
 
 SITE_BYTES = 2**30

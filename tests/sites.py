@@ -15,13 +15,13 @@ from pathlib import Path
 
 import nbformat
 
-from booktools.book import Book, BookError
-from booktools.edition import FORCED, html_of
-from booktools.executions import reading, stamp
-from booktools.fingerprint import all_modules, changes, fingerprint
-from booktools.kept import digest, digest_of_files, tools
-from booktools.notebook import KEY
-from booktools.page import pages_with_cells, source
+from booktools.executions.executions import reading, stamp
+from booktools.executions.fingerprint import all_modules, changes, fingerprint
+from booktools.show.edition import FORCED, html_of
+from booktools.source.book import Book, BookError
+from booktools.source.kept import digest, digest_of_files, tools
+from booktools.source.notebook import KEY
+from booktools.source.page import pages_with_cells, source
 from tests.conftest import ROOT, build
 from tests.machines import add_machines, copy_book
 

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf import drawing
 from dlperf.drawing import Lane
 from dlperf.palette import COLORS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf import drawing
 from dlperf.records import svg
 from tests.asynchrony.test_drawings import EVERY as ASYNCHRONY

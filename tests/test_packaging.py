@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from booktools.fingerprint import DLPERF, reached
+from booktools.executions.fingerprint import DLPERF, reached
 from dlperf.environment import lacking
 from tests.conftest import ROOT
 

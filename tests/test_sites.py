@@ -8,13 +8,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools.book import Book, BookError
-from booktools.executions import load_execution, write_notebook
-from booktools.fingerprint import fingerprint
-from booktools.notebook import KEY, code_cells
-from booktools.page import source
-from booktools.records import recorded_machines
-from booktools.short import MARK
+from booktools.executions.executions import load_execution, write_notebook
+from booktools.executions.fingerprint import fingerprint
+from booktools.executions.records import recorded_machines
+from booktools.executions.short import MARK
+from booktools.source.book import Book, BookError
+from booktools.source.notebook import KEY, code_cells
+from booktools.source.page import source
 from tests import sites
 from tests.conftest import edit, edit_both
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from booktools.book import Book
-from booktools.fingerprint import DLPERF, imported, reached
-from booktools.notebook import code_cells, read_page
+from booktools.executions.fingerprint import DLPERF, imported, reached
+from booktools.source.book import Book
+from booktools.source.notebook import code_cells, read_page
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}

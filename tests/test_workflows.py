@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from booktools import cover, external_links, github, publication
-from booktools.book import BookError
+from booktools.commands import external_links, github, publication
+from booktools.site import cover
+from booktools.source.book import BookError
 from tests import published
 from tests.conftest import ROOT
 from tests.workflows import ELSEWHERE, FOLDER, STANDING_IN, Workflow, problems, targets, workflows
@@ -295,7 +296,7 @@ def test_the_line_of_a_workflow_opens_it(repository: Path, target: str, given: d
     """In a clone that has no environment, as the jobs that may write have none."""
     assert target in STANDING_IN
     (repository / "code" / "booktools").mkdir(parents=True)
-    for name in ("Makefile", "code/booktools/__init__.py", "code/booktools/github.py"):
+    for name in ("Makefile", "code/booktools/__init__.py", "code/booktools/commands/github.py"):
         shutil.copy(ROOT / name, repository / name)
     (repository / "records" / "new").mkdir()
     (repository / "records" / "new" / "page.ipynb").write_text("{}")
@@ -418,7 +419,7 @@ def test_without_a_record_nothing_is_published() -> None:
 
 def test_the_cover_names_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     edition: Any = SimpleNamespace(catalogue=SimpleNamespace(translate=lambda text: text))
-    monkeypatch.setattr("booktools.display.current", lambda: edition)
+    monkeypatch.setattr("booktools.show.display.current", lambda: edition)
     text = cover.note(edition, machine("cpu-2-cores", 1)).astext()
     assert "cpu-2-cores" in text
     assert "a CPU" in text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log
 
-from booktools.claims import Bound, Claim, Outcome, Records, Rival
-from booktools.predictions import Prediction, fit
+from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
+from booktools.claims.predictions import Prediction, fit
 
 DEPTHS = {"async.one-more": 1, "async.two-more": 2}
 """For each bounded queue that was tried, the batches that it should hold beside the one at work."""

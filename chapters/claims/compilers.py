@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from booktools.claims import Bound, Claim, Outcome, Rival
-from booktools.predictions import fit
+from booktools.claims.claims import Bound, Claim, Outcome, Rival
+from booktools.claims.predictions import fit
 
 FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
 BREAKS = {f"compilers.breaks-{name}": n for name, n in (("if", 1), ("backward", 1), ("where", 0), ("cond", 0))}

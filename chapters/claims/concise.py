@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from booktools.claims import Claim, Outcome, Records, Rival
-from booktools.predictions import fit
+from booktools.claims.claims import Claim, Outcome, Records, Rival
+from booktools.claims.predictions import fit
 
 
 def _is_near(value: float, off: float) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log
 
-from booktools.claims import Bound, Claim, Outcome, Rival
-from booktools.predictions import Prediction, fit
+from booktools.claims.claims import Bound, Claim, Outcome, Rival
+from booktools.claims.predictions import Prediction, fit
 
 
 def gains_alike(measured: float, predicted: float, within: float = 0.25, resolved: float = 0.02) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log
 
-from booktools.claims import Bound, Claim, Outcome, Records, Rival
-from booktools.predictions import fit, pair
+from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
+from booktools.claims.predictions import fit, pair
 
 UPDATES = ("measuring.update-again", "measuring.update-later", "measuring.update-operators")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from booktools.claims import Claim, Outcome, Records, Rival
-from booktools.predictions import fit, pair
+from booktools.claims.claims import Claim, Outcome, Records, Rival
+from booktools.claims.predictions import fit, pair
 
 
 def _is_near(value: float, low: float, high: float) -> bool:

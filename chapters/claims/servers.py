@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from booktools.claims import Claim, Outcome, Rival
-from booktools.predictions import fit
+from booktools.claims.claims import Claim, Outcome, Rival
+from booktools.claims.predictions import fit
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(

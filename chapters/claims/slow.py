@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from booktools.claims import Claim, Outcome, Rival
+from booktools.claims.claims import Claim, Outcome, Rival
 
 CLAIMS = (
     Claim(

@@ -59,31 +59,26 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the extension with Sphinx; in a process that builds no edition yet, builds all and ends it."""
-    from booktools import edition
+    from booktools.show import edition
 
     if not edition.is_begun():
-        from booktools.build import take_over
+        from booktools.site.build import take_over
 
         take_over(app)
-    from booktools import (
-        addresses,
+    from booktools.formats import offered
+    from booktools.show import (
         alternatives,
-        assets,
-        cite,
         display,
         environments,
         glued,
-        look,
-        offered,
         quantities,
         render,
         samples,
         score,
-        search,
-        site,
         tree,
         verdicts,
     )
+    from booktools.site import addresses, assets, cite, look, search, site
 
     for part in (
         site,

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from booktools.book import Book, BookError
+from booktools.source.book import Book, BookError
 
 
 def main() -> int:
@@ -57,34 +57,34 @@ def run(options: argparse.Namespace) -> int:
     book = Book.find()
     name = os.environ.get("MACHINE") or "this"
     if options.command == "build":
-        from booktools.build import build
+        from booktools.site.build import build
 
         return build(book, name, options.all, options.quiet)
     if options.command == "build-language":
-        from booktools.site import build_language
+        from booktools.site.site import build_language
 
         return build_language(book, options.code, name, options.mark, options.all, options.quiet)
     if options.command == "check":
-        from booktools.check import check
+        from booktools.checks.check import check
 
         if options.table:
-            from booktools.tally import tally
+            from booktools.commands.tally import tally
 
             print(tally(book))
         check(book)
         return 0
     if options.command == "limits":
-        from booktools.limits import register
+        from booktools.claims.limits import register
 
         register(book, options.id, options.because, options.limit, options.measured, options.machine)
         return 0
     if options.command == "bench":
-        from booktools.bench import bench
+        from booktools.commands.bench import bench
 
         bench(book, options.against)
         return 0
     if options.command == "record":
-        from booktools.recording import record_machine, take_in
+        from booktools.commands.recording import record_machine, take_in
 
         if options.folder:
             take_in(book, options.name, options.folder)
@@ -92,15 +92,15 @@ def run(options: argparse.Namespace) -> int:
             record_machine(book, options.name, options.pages, options.anyway)
         return 0
     if options.command == "check-record":
-        from booktools.record_check import check_record
+        from booktools.commands.record_check import check_record
 
         return check_record(book, options.name)
     if options.command == "kit":
-        from booktools.kit import make_kit
+        from booktools.commands.kit import make_kit
 
         make_kit(book, options.python, options.have, wheels=not options.no_wheels)
         return 0
-    from booktools.serve import serve
+    from booktools.commands.serve import serve
 
     serve(book, options.port)
     return 0

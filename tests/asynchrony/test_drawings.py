@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.asynchrony import drawings
 from dlperf.asynchrony.costs import Costs
 from tests.drawn import faults, texts

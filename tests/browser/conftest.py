@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, expect, sync_playwright
 
-from booktools.book import Book, BookError, Language
+from booktools.source.book import Book, BookError, Language
 from tests import sites
 from tests.conftest import ROOT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from booktools.book import Language
+from booktools.source.book import Language
 from tests.browser.conftest import counterpart, languages
 
 

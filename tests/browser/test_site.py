@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from booktools.book import Language
+from booktools.source.book import Language
 from tests.browser.conftest import NARROW, WIDE, NewContext, counterpart, language_of, languages, pages, settle
 from tests.browser.links import links
 

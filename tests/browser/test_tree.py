@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from booktools.book import Language
+from booktools.source.book import Language
 from tests.browser.conftest import NARROW, WIDE, NewContext, counterpart, languages
 from tests.browser.links import links
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from booktools.book import Book
-from booktools.build import build as build_book
-from booktools.records import HERE
+from booktools.executions.records import HERE
+from booktools.site.build import build as build_book
+from booktools.source.book import Book
 from tests.conftest import build, copy_tiny_book
 
 Shared = Callable[[str, Callable[[Path], object]], Path]

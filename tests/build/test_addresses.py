@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bs4 import BeautifulSoup
 
-from booktools.book import Book
-from tests.booktools.test_provenance import BASE, REPOSITORY, with_addresses
+from booktools.source.book import Book
+from tests.booktools.site.test_provenance import BASE, REPOSITORY, with_addresses
 from tests.build.conftest import Here
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools.book import Book
-from booktools.keys import stored
+from booktools.source.book import Book
+from booktools.source.keys import stored
 from tests.build.conftest import Here
 from tests.conftest import build, edit, edit_both
 

@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from booktools.book import Book
-from booktools.edition import FORCED, open_edition
-from booktools.keys import stored
-from booktools.notebook import KEY, read_records
-from booktools.outcomes import choose
-from booktools.records import HERE
+from booktools.claims.outcomes import choose
+from booktools.executions.records import HERE
+from booktools.show.edition import FORCED, open_edition
+from booktools.source.book import Book
+from booktools.source.keys import stored
+from booktools.source.notebook import KEY, read_records
 from tests.build.conftest import Here
 from tests.conftest import edit, edit_both
 

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from booktools import dist
-from booktools.archive import EPOCH, FIRST, epoch, write_zip
-from booktools.book import Book
-from booktools.edition import work
-from booktools.plain_notebooks import wheel_name
+from booktools.commands import dist
+from booktools.formats.archive import EPOCH, FIRST, epoch, write_zip
+from booktools.formats.plain_notebooks import wheel_name
+from booktools.show.edition import work
+from booktools.source.book import Book
 from tests import published
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import ROOT, edit
 from tests.machines import add_machines
 
 MACHINE = "frobnicator"
-PACK = "import sys; from booktools import dist; sys.exit(dist.main())"
+PACK = "import sys; from booktools.commands import dist; sys.exit(dist.main())"
 
 
 @pytest.fixture(scope="session")

@@ -17,9 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from booktools.book import Book
-from booktools.publish import mend, publish
-from booktools.room import NoRoomFilter, is_full
+from booktools.site.publish import mend, publish
+from booktools.site.room import NoRoomFilter, is_full
+from booktools.source.book import Book
 from tests.conftest import edit, edit_both
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
@@ -55,7 +55,7 @@ OLD = {"index.html: old", "page.html: old"}
 def killed(point: str, built: Path, site: Path) -> None:
     """Publishes in a process that kills itself at ``point``."""
     script = (
-        "import os, pathlib, shutil, signal\nfrom booktools import publish\n"
+        "import os, pathlib, shutil, signal\nfrom booktools.site import publish\n"
         "real_copytree, real_exchange, real_rename = shutil.copytree, publish.exchange, pathlib.Path.rename\n"
         f"{POINTS[point]}\npublish.publish(pathlib.Path({str(built)!r}), pathlib.Path({str(site)!r}))"
     )
@@ -90,7 +90,7 @@ def test_an_old_site_is_mended_before_a_publication_fails(folders: tuple[Path, P
     assert pages(site) == OLD
 
 
-HOLD = "import sys\nfrom booktools.book import Book\nfrom booktools.lock import locked\n"
+HOLD = "import sys\nfrom booktools.source.book import Book\nfrom booktools.site.lock import locked\n"
 HOLD += "with locked(Book.find()):\n    print('held', flush=True)\n    sys.stdin.read()"
 
 
@@ -120,7 +120,7 @@ def test_what_a_killed_build_left_running_is_waited_for(tiny: Book) -> None:
     """A process that inherited the lock's descriptor holds it still, until it ends by itself."""
     tiny.build.mkdir()
     script = (
-        "import os, signal, subprocess\nfrom booktools.book import Book\nfrom booktools.lock import locked\n"
+        "import os, signal, subprocess\nfrom booktools.source.book import Book\nfrom booktools.site.lock import locked\n"
         "with locked(Book.find()) as lock:\n    subprocess.Popen(['cat'], pass_fds=[lock])\n    " + KILL
     )
     killed = subprocess.Popen([sys.executable, "-c", script], cwd=tiny.root, stdin=subprocess.PIPE)
@@ -260,8 +260,8 @@ def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
     """No page has cells, so nothing is executed; MathJax alone is larger than what there is."""
     empty(tiny)
     script = (
-        "import sys; from booktools import room; room.FIXED = room.PER_BYTE = 0\n"
-        "from booktools.book import Book; from booktools.build import build; sys.exit(build(Book.find(), quiet=True))"
+        "import sys; from booktools.site import room; room.FIXED = room.PER_BYTE = 0\n"
+        "from booktools.source.book import Book; from booktools.site.build import build; sys.exit(build(Book.find(), quiet=True))"
     )
     (tiny.root / "build_here.py").write_text(script)
     shell = f"mkdir -p _build && mount -t tmpfs -o size=2m none _build && {sys.executable} build_here.py"

@@ -18,13 +18,13 @@ import nbformat
 import psutil
 import pytest
 
-from booktools import kit_run
-from booktools.book import Book, BookError
-from booktools.fingerprint import fingerprint
-from booktools.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
-from booktools.notebook import KEY, code_cells
-from booktools.page import pages_with_cells, source
-from booktools.recording import take_in
+from booktools.commands import kit_run
+from booktools.commands.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
+from booktools.commands.recording import take_in
+from booktools.executions.fingerprint import fingerprint
+from booktools.source.book import Book, BookError
+from booktools.source.notebook import KEY, code_cells
+from booktools.source.page import pages_with_cells, source
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import ROOT, copy_tiny_book, edit
 
@@ -45,7 +45,7 @@ LEFT = """
 import os, runpy, sys
 sys.argv = sys.argv[1:]
 sys.path.insert(0, os.path.join(os.path.dirname(sys.argv[0]), "code"))
-from booktools.kit_piece import Piece
+from booktools.commands.kit_piece import Piece
 left = [float(each) for each in os.environ["LEFT"].split()]
 Piece.left = lambda self: left.pop(0) if len(left) > 1 else left[0]
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from booktools.book import Book
-from booktools.limits import Former, Registered, register, registered, write
+from booktools.claims.limits import Former, Registered, register, registered, write
+from booktools.source.book import Book
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import build
 from tests.machines import MADE_UP, WORDS, add_machines

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from booktools.book import Book
+from booktools.source.book import Book
 from tests.build.conftest import Here
 from tests.conftest import ROOT
 

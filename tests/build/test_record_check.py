@@ -7,14 +7,14 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools import canary
-from booktools.book import Book, BookError
-from booktools.execute import execute_all
-from booktools.notebook import KEY
-from booktools.page import pages_with_cells
-from booktools.prepare import waiting
-from booktools.record_check import check_record, report_on
-from booktools.recording import without_warnings
+from booktools.commands import canary
+from booktools.commands.record_check import check_record, report_on
+from booktools.commands.recording import without_warnings
+from booktools.executions.execute import execute_all
+from booktools.executions.prepare import waiting
+from booktools.source.book import Book, BookError
+from booktools.source.notebook import KEY
+from booktools.source.page import pages_with_cells
 from tests.conftest import copy_tiny_book, edit
 
 

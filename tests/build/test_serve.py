@@ -15,8 +15,8 @@ import psutil
 import pytest
 from playwright.sync_api import sync_playwright
 
-from booktools.bench import CHROMIUM, FLAGS
-from booktools.book import Book
+from booktools.commands.bench import CHROMIUM, FLAGS
+from booktools.source.book import Book
 from tests.conftest import edit
 
 TIMEOUT_S = 600

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from booktools.book import Book
+from booktools.source.book import Book
 from tests.build.conftest import Shared
 from tests.conftest import build, copy_tiny_book, edit_both
 

@@ -20,7 +20,7 @@ from rehearsal.gpu_lines import gpu_only
 from simulated_cuda import VERSION
 from simulated_cuda.build import library as built
 
-from booktools.book import Book
+from booktools.source.book import Book
 from dlperf.environment import cores
 
 BOOK = Book(ROOT)

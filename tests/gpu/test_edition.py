@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rehearsal.execution import copy_of_the_book
 
-from booktools.check import problems
+from booktools.checks.check import problems
 from tests.editions import MACHINE, add_records, assert_built, build_languages
 from tests.gpu.conftest import PAGES, Rehearsals
 

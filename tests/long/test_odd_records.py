@@ -7,9 +7,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools.book import Book
-from booktools.executions import load_execution
-from booktools.page import pages_with_cells
+from booktools.executions.executions import load_execution
+from booktools.source.book import Book
+from booktools.source.page import pages_with_cells
 from tests.conftest import ROOT
 from tests.editions import JUDGED, add_records, assert_built, build_languages
 from tests.machines import copy_book

@@ -12,11 +12,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools import short
-from booktools.book import Book
-from booktools.notebook import code_cells
-from booktools.plain_notebooks import write_language
-from booktools.wheel import write_wheel
+from booktools.executions import short
+from booktools.formats.plain_notebooks import write_language
+from booktools.formats.wheel import write_wheel
+from booktools.source.book import Book
+from booktools.source.notebook import code_cells
 from tests.conftest import ROOT
 
 BOOK = Book(ROOT)

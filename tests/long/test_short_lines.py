@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from booktools import short
-from booktools.short.rule import FUNCTIONS
+from booktools.executions import short
+from booktools.executions.short.rule import FUNCTIONS
 from tests.conftest import ROOT
 from tests.gpu.conftest import PAGES
 from tests.reached import lines

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.measuring import drawings
 from dlperf.records import svg
 from tests.drawn import faults, texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.multigpu import drawings
 from dlperf.records import svg
 from tests.drawn import faults

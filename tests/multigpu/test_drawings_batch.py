@@ -2,7 +2,7 @@
 
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.measurement import Measurement
 from dlperf.multigpu import drawings_batch as drawings
 from dlperf.records import svg

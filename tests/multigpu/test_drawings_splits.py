@@ -2,7 +2,7 @@
 
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.measurement import Measurement
 from dlperf.multigpu import drawings_splits as drawings
 from dlperf.multigpu.splits import Case, Sizes, Strategy

@@ -2,7 +2,7 @@
 
 import pytest
 
-from booktools.catalogue import Catalogue
+from booktools.show.catalogue import Catalogue
 from dlperf.parallel import drawings
 from dlperf.records import svg
 from tests.drawn import faults

@@ -14,11 +14,11 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from rehearsal.loader import LINES, REACHED
 from rehearsal.selection import ASKED, USING, needed
 
-from booktools import short
-from booktools.book import Book
-from booktools.executions import stamp
-from booktools.notebook import code_cells
-from booktools.prepare import prepare
+from booktools.executions import short
+from booktools.executions.executions import stamp
+from booktools.executions.prepare import prepare
+from booktools.source.book import Book
+from booktools.source.notebook import code_cells
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]

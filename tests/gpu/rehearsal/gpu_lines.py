@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from booktools.book import Book
-from booktools.notebook import code_cells, read_page
+from booktools.source.book import Book
+from booktools.source.notebook import code_cells, read_page
 
 ROOT = Path(__file__).resolve().parents[3]
 CODE = ROOT / "code" / "dlperf"

@@ -12,7 +12,7 @@ from typing import Any
 
 from rehearsal.selection import asking
 
-from booktools.short import loader
+from booktools.executions.short import loader
 
 LINES = "REHEARSAL_LINES"
 """The environment's name for a file of JSON: the lines to be told of, by path. Without it modules are as they are."""

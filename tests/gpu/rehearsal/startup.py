@@ -5,7 +5,7 @@ import os
 from IPython import get_ipython
 from rehearsal.selection import watch
 
-from booktools.short.rule import HELPERS, Shorten
+from booktools.executions.short.rule import HELPERS, Shorten
 
 shell = get_ipython()
 shell.ast_transformers.append(Shorten())

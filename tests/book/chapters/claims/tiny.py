@@ -1,7 +1,7 @@
 """The claim of the tiny chapter, and what else its text follows."""
 
-from booktools.claims import Bound, Claim, Outcome
-from booktools.predictions import Prediction
+from booktools.claims.claims import Bound, Claim, Outcome
+from booktools.claims.predictions import Prediction
 
 CLAIMS = (Claim("tiny.positive", ("tiny.sum",), lambda r: r["tiny.sum"].median > 0, basis="theory"),)
 OUTCOMES = (

@@ -1,0 +1,53 @@
+"""Choose the recorded machine whose site is published, and build it: ``python -m booktools.commands.publication``.
+
+A machine with a GPU that has every page comes first. Without one it is the CPU whose record is best: that with most
+pages unchanged since they were measured, then with most pages, then the latest. `cover` says on the first page whose
+record is shown, and `tests.published` checks the site.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+
+from booktools.executions.records import Machine, recorded_machines
+from booktools.formats.offered import offering
+from booktools.site.build import build
+from booktools.source.book import Book, BookError
+from booktools.source.page import pages_with_cells
+
+
+def choose(machines: Sequence[Machine], pages: Collection[str]) -> Machine:
+    """Returns the machine to be published; BookError where no record has a page."""
+    found = [machine for machine in machines if any(machine.execution(page) for page in pages)]
+    if not found:
+        raise BookError("there is no record to publish: make record MACHINE=name makes one")
+    return max(found, key=lambda machine: _merit(machine, pages))
+
+
+def _merit(machine: Machine, pages: Collection[str]) -> tuple[bool, int, int, str]:
+    """Returns what ranks a machine: all pages on a GPU, current pages, pages, date."""
+    done = [execution for execution in map(machine.execution, pages) if execution]
+    current = sum(not execution.stale for execution in done)
+    on_gpu = machine.has("cuda") and len(done) == len(pages)
+    return on_gpu, current, len(done), str(machine.environment.get("date", ""))
+
+
+def main() -> int:
+    """Builds the site of the chosen machine in every language; returns the exit status."""
+    book = Book.find()
+    try:
+        pages = pages_with_cells(book)
+        machine = choose(recorded_machines(book), pages)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    done = [execution for execution in map(machine.execution, pages) if execution]
+    stale = sum(bool(execution.stale) for execution in done)
+    print(f"To publish: {machine.name}, {len(done)} of {len(pages)} pages, {stale} of them stale", flush=True)
+    with offering():
+        return build(book, machine.name, quiet=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

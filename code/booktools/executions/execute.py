@@ -1,0 +1,121 @@
+"""Executing the pages that need it, with progress, limits, and errors that name the line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from tqdm import tqdm
+
+from booktools.executions.executions import expected_seconds, open_notebook, stamp, write_notebook
+from booktools.executions.short import SHORT, is_short
+from booktools.source.book import Book, BookError
+from booktools.source.keys import check_keys
+from booktools.source.page import Cell, source
+from dlperf.budget import VARIABLE
+from dlperf.environment import compiler
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_FRAME = re.compile(r"^\s*Cell In\[(\d+)\], line (\d+)", re.M)
+
+
+def execute_all(book: Book, pages: list[tuple[str, Path]]) -> None:
+    """Executes prepared pages, one after another."""
+    if compiler() is None:
+        raise BookError(
+            "no C++ compiler was found, which torch.compile needs: install g++ or clang++, or name yours in CXX; "
+            "without one, make book MACHINE=name shows a recorded machine's edition"
+        )
+    for number, (page, path) in enumerate(pages, 1):
+        execute(book, page, path, f"[{number}/{len(pages)}]")
+
+
+def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
+    """Executes one prepared notebook in place; BookError names the page and line of what went wrong."""
+    if is_short():
+        raise BookError(f"{SHORT} is set: only tests execute in short; unset it, and what is measured may be shown")
+    notebook = open_notebook(path)
+    current = source(book, page)
+    name, cells = book.relative(current.path), current.cells
+    index = 0
+
+    with progress(f"{prefix} {page}".strip(), len(cells), expected_seconds(book, page)) as shown:
+
+        def started(cell: NotebookNode, cell_index: int) -> None:
+            nonlocal index
+            if cell.cell_type == "code":
+                index = sum(c.cell_type == "code" for c in notebook.cells[:cell_index])
+                shown.update()
+
+        client = NotebookClient(
+            notebook,
+            timeout=book.timeout,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(path.parent)}},
+            on_cell_start=started,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+        )
+        try:
+            _run(client, {**os.environ, VARIABLE: str(book.timeout)})
+        except CellTimeoutError:
+            raise BookError(
+                f"{name}:{cells[index].line}: this cell ran past its limit of {book.timeout} s (timeout in _config.yml)"
+            ) from None
+        except CellExecutionError as error:
+            line = raised_at(error, cells[index])
+            raise BookError(f"{name}:{line}: this cell raised {error.ename}: {error.evalue}\n{_tail(error)}") from None
+        except DeadKernelError:
+            line = cells[index].line
+            raise BookError(f"{name}:{line}: the kernel died in this cell; was there memory enough?") from None
+        except RuntimeError as error:  # The kernel did not start.
+            raise BookError(f"{name}: no cell was executed: {error}") from None
+    write_notebook(notebook, path)
+    stamp(path)
+    check_keys(book, page, notebook, path)
+
+
+def _run(client: NotebookClient, environment: dict[str, str]) -> None:
+    """Executes a notebook; where Ctrl-C ends it, KeyboardInterrupt once its kernel is gone.
+
+    It runs in a thread of its own: in the main one nbclient would answer the signal itself, and fail over it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(client.execute, env=environment)
+        try:
+            running.result()
+        except KeyboardInterrupt:
+            kernel = getattr(getattr(client.km, "provisioner", None), "process", None)
+            if kernel is not None:
+                kernel.kill()
+            wait([running], timeout=30)
+            raise
+
+
+def raised_at(error: CellExecutionError, cell: Cell) -> int:
+    """Returns the line of the page at which a cell raised: the innermost line of its own in the traceback."""
+    frames = _FRAME.findall(_ANSI.sub("", error.traceback))
+    own = [int(line) for number, line in frames if number == frames[0][0]]
+    return cell.line + (own[-1] - 1 if own else 0)
+
+
+def _tail(error: CellExecutionError) -> str:
+    lines = _ANSI.sub("", error.traceback).splitlines()
+    return "\n".join("    " + line for line in lines[-15:])
+
+
+def progress(title: str, cells: int, expected: float | None) -> tqdm:
+    """Returns what tells which page and cell is executing and for how long; in a log, at most every ten seconds."""
+    about = f" of about {tqdm.format_interval(expected)}" if expected else ""
+    return tqdm(
+        total=cells,
+        desc=title,
+        bar_format="executing {desc}: cell {n_fmt} of {total_fmt}, {elapsed}" + about,
+        mininterval=0.1 if sys.stderr.isatty() else 10,
+        file=sys.stderr,
+    )

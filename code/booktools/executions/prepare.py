@@ -1,0 +1,51 @@
+"""Which pages have no valid execution on this machine, and the notebooks that are to be executed for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from booktools.executions.executions import reading, write_notebook
+from booktools.executions.fingerprint import fingerprint
+from booktools.executions.short import MARK, is_short
+from booktools.source.book import Book, BookError
+from booktools.source.notebook import KEY
+from booktools.source.page import pages_with_cells, source
+from dlperf.environment import machine
+
+
+def prepare(book: Book, page: str, here: dict[str, Any] | None = None) -> tuple[Path, bool]:
+    """Writes a page as a notebook to execute, unless an execution of it is at hand; returns its path and whether.
+
+    The first language's cells are the page's cells: all languages share them. ``here`` is this machine,
+    for a caller that asks about many pages.
+    """
+    current = source(book, page)
+    mark: dict[str, Any] = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
+    if is_short():
+        mark[MARK] = True
+    path = book.notebooks / f"{page}.ipynb"
+    if path.is_file() and _is_execution(book, path, mark):
+        return path, True
+    import nbformat
+
+    notebook = current.notebook()
+    notebook.metadata[KEY] = nbformat.from_dict(mark)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_notebook(notebook, path)
+    return path, False
+
+
+def _is_execution(book: Book, path: Path, mark: dict[str, Any]) -> bool:
+    try:
+        said = reading(book, path)
+    except BookError:  # Cut off half-way: as good as none.
+        return False
+    return said.whole and {name: said.mark.get(name) for name in mark} == mark
+
+
+def waiting(book: Book) -> list[tuple[str, Path]]:
+    """Returns the pages that have no valid execution on this machine, prepared, with their notebooks."""
+    here = machine()
+    prepared = [(page, *prepare(book, page, here)) for page in pages_with_cells(book)]
+    return [(page, path) for page, path, done in prepared if not done]

@@ -1,0 +1,15 @@
+"""The site: one build for all languages, the theme, and what stands around the pages.
+
+``build``      one build for all languages
+``site``       one language, as Sphinx builds it
+``publish``    a finished site in the place of the one before it, in one step
+``room``       whether the disk has room
+``lock``       one build at a time
+``look``       the theme (folder ``theme``): templates, style sheet, scripts
+``assets``     static files beside the pages
+``search``     the index of the search page
+``addresses``  what search engines and lost readers are told, links to edit a page
+``provenance`` version, commit and addresses of a site
+``cite``       {citation}
+``cover``      whose record the site shows, on its first page
+"""
