@@ -17,6 +17,7 @@ from booktools.executions.executions import expected_seconds
 from booktools.executions.prepare import prepare
 from booktools.source.book import Book, BookError
 from booktools.source.page import pages_with_cells
+from booktools.source.short_flag import is_short
 from dlperf.budget import VARIABLE
 
 BOOK = Book(Path(__file__).resolve().parent)
@@ -55,7 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seconds = {item: expected_seconds(BOOK, item.path.stem) or 0.0 for item in items}
     items.sort(key=lambda item: -seconds[item])
     for number, item in enumerate(items, 1):
-        about = "" if short.is_short() else f" (about {tqdm.format_interval(seconds[item])})"
+        about = "" if is_short() else f" (about {tqdm.format_interval(seconds[item])})"
         config.get_terminal_writer().line(
             f"to execute: [{number}/{len(items)}] {item.path.name}{about if seconds[item] else ''}"
         )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 
+import booktools
 from booktools.executions.fingerprint import DLPERF, imported, reached
 from booktools.source.book import Book
 from booktools.source.notebook import code_cells, read_page
@@ -28,6 +31,15 @@ SOURCES = {
     if path != DLPERF / "__init__.py"
 }
 MODULES = sorted(SOURCES)
+ROOMS = ["source", "executions", "claims", "show", "checks", "site", "formats", "commands"]
+"""The packages of `booktools` from the ground up: each imports only itself and those below it."""
+BOOKTOOLS = Path(booktools.__file__).resolve().parent
+BUILD_SOURCES = {
+    ".".join(path.relative_to(BOOKTOOLS).with_suffix("").parts).removesuffix(".__init__"): path.read_text("utf-8")
+    for path in BOOKTOOLS.rglob("*.py")
+    if path.parent != BOOKTOOLS and path.name != "sitecustomize.py"
+}
+BUILD_MODULES = sorted(BUILD_SOURCES)
 WHOLE = ["asynchrony.engine", "compilers.symbolic", "parallel.automatic", "hardware", "network", "kvstore"]
 """The packages that import all their modules, because they are used as one."""
 
@@ -111,3 +123,65 @@ def test_modules_that_words_name_exist(module: str) -> None:
     """Whoever renames one changes what is said of it elsewhere."""
     named = re.findall(r"`dlperf\.([\w.]+)`", SOURCES[module])
     assert [name for name in named if not {name, name.rpartition(".")[0]} & set(MODULES)] == []
+
+
+def arrows(module: str) -> set[str]:
+    """Returns the modules and packages of `booktools` that one of its modules imports, also inside functions."""
+    names = {name.removeprefix("booktools.") for name in imported(BUILD_SOURCES[module])}
+    return {name for name in names if name in BUILD_MODULES} - {module, of(module)}
+
+
+def test_the_root_of_booktools_holds_only_its_packages() -> None:
+    assert {of(module) for module in BUILD_MODULES} == set(ROOMS)
+    assert {path.name for path in BOOKTOOLS.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+@pytest.mark.parametrize("module", BUILD_MODULES)
+def test_a_package_of_booktools_imports_only_those_below_it(module: str) -> None:
+    below = ROOMS[: ROOMS.index(of(module)) + 1]
+    assert sorted(name for name in arrows(module) if of(name) not in below) == []
+
+
+def test_no_modules_of_booktools_import_one_another() -> None:
+    """`TopologicalSorter` raises CycleError, which names them."""
+    order = list(TopologicalSorter({module: arrows(module) for module in BUILD_MODULES}).static_order())
+    assert sorted(order) == BUILD_MODULES
+
+
+@pytest.mark.parametrize("module", BUILD_MODULES)
+def test_imports_in_booktools_are_absolute(module: str) -> None:
+    """`imported` sees no others, and the tests above ask it."""
+    nodes = ast.walk(ast.parse(BUILD_SOURCES[module]))
+    assert not [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
+
+
+def test_the_packages_of_booktools_are_mapped_from_the_ground_up() -> None:
+    assert re.findall(r"^``(\w+)``", booktools.__doc__ or "", re.M) == ROOMS
+
+
+@pytest.mark.parametrize("package", [*ROOMS, "executions.short"])
+def test_a_package_of_booktools_is_mapped_by_its_docstring(package: str) -> None:
+    head = ast.get_docstring(ast.parse(BUILD_SOURCES[package])) or ""
+    inside = {module.rpartition(".")[2] for module in BUILD_MODULES if module.rpartition(".")[0] == package}
+    mapped = set(re.findall(r"^``(\w+)``", head, re.M))
+    assert inside <= mapped
+    assert all((BOOKTOOLS / package.replace(".", "/") / name).is_dir() for name in mapped - inside)
+
+
+@pytest.mark.parametrize("file", ["Makefile", "CONTRIBUTING.md", "README.md", "pyproject.toml", "_config.yml"])
+def test_modules_of_booktools_that_other_files_name_exist(file: str) -> None:
+    named = re.findall(r"\bbooktools\.([\w.]*\w)", (ROOT / file).read_text(encoding="utf-8"))
+    assert [name for name in named if not {name, name.rpartition(".")[0]} & set(BUILD_MODULES)] == []
+
+
+@pytest.mark.parametrize("module", BUILD_MODULES)
+def test_modules_of_booktools_that_words_name_exist(module: str) -> None:
+    named = re.findall(r"`booktools\.([\w.]+)`", BUILD_SOURCES[module])
+    assert [name for name in named if not {name, name.rpartition(".")[0]} & set(BUILD_MODULES)] == []
+
+
+def test_tests_of_booktools_lie_in_the_package_of_their_module() -> None:
+    here = {path.stem.removeprefix("test_"): path.parent.name for path in (ROOT / "tests/booktools").rglob("test_*.py")}
+    places = {module.rpartition(".")[2]: of(module) for module in BUILD_MODULES if module.count(".") == 1}
+    assert set(here.values()) <= set(ROOMS)
+    assert {name: places.get(name, room) for name, room in here.items()} == here

@@ -295,8 +295,11 @@ def test_an_issue_that_is_open_gets_a_comment(repository: Path) -> None:
 def test_the_line_of_a_workflow_opens_it(repository: Path, target: str, given: dict[str, str], said: str) -> None:
     """In a clone that has no environment, as the jobs that may write have none."""
     assert target in STANDING_IN
-    (repository / "code" / "booktools").mkdir(parents=True)
-    for name in ("Makefile", "code/booktools/__init__.py", "code/booktools/commands/github.py"):
+    (repository / "code" / "booktools" / "commands").mkdir(parents=True)
+    for name in (
+        "Makefile",
+        *(f"code/booktools/{name}.py" for name in ("__init__", "commands/__init__", "commands/github")),
+    ):
         shutil.copy(ROOT / name, repository / name)
     (repository / "records" / "new").mkdir()
     (repository / "records" / "new" / "page.ipynb").write_text("{}")

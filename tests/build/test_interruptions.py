@@ -120,7 +120,8 @@ def test_what_a_killed_build_left_running_is_waited_for(tiny: Book) -> None:
     """A process that inherited the lock's descriptor holds it still, until it ends by itself."""
     tiny.build.mkdir()
     script = (
-        "import os, signal, subprocess\nfrom booktools.source.book import Book\nfrom booktools.site.lock import locked\n"
+        "import os, signal, subprocess\n"
+        "from booktools.source.book import Book\nfrom booktools.site.lock import locked\n"
         "with locked(Book.find()) as lock:\n    subprocess.Popen(['cat'], pass_fds=[lock])\n    " + KILL
     )
     killed = subprocess.Popen([sys.executable, "-c", script], cwd=tiny.root, stdin=subprocess.PIPE)
@@ -261,7 +262,8 @@ def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
     empty(tiny)
     script = (
         "import sys; from booktools.site import room; room.FIXED = room.PER_BYTE = 0\n"
-        "from booktools.source.book import Book; from booktools.site.build import build; sys.exit(build(Book.find(), quiet=True))"
+        "from booktools.source.book import Book; from booktools.site.build import build\n"
+        "sys.exit(build(Book.find(), quiet=True))"
     )
     (tiny.root / "build_here.py").write_text(script)
     shell = f"mkdir -p _build && mount -t tmpfs -o size=2m none _build && {sys.executable} build_here.py"

@@ -33,12 +33,17 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 PREPARE = """
 import nbformat, pathlib, sys
-from booktools.source.book import Book
 try:
-    from booktools.source.page import pages_with_cells
     from booktools.executions.prepare import prepare
-except ImportError:  # a revision before these modules
-    from booktools.executions.execute import pages_with_cells, prepare
+    from booktools.source.book import Book
+    from booktools.source.page import pages_with_cells
+except ImportError:  # a revision before these packages
+    from booktools.book import Book
+    try:
+        from booktools.page import pages_with_cells
+        from booktools.prepare import prepare
+    except ImportError:  # a revision before these modules
+        from booktools.execute import pages_with_cells, prepare
 book = Book(pathlib.Path.cwd())
 for page in pages_with_cells(book):
     path, _ = prepare(book, page)

@@ -1,7 +1,8 @@
-"""Ask every external address that the sources cite whether it still answers: ``python -m booktools.commands.external_links``.
+"""Ask every external address that the sources cite whether it still answers.
 
-Needs the standard library and a network. An address is gone when its host says so (404, 410) or nobody answers, three
-times; one whose host refuses programs (401, 403, 429, 5xx) is counted and named, and is no failure.
+``python -m booktools.commands.external_links`` needs the standard library and a network. An address is gone when its
+host says so (404, 410) or nobody answers, three times; one whose host refuses programs (401, 403, 429, 5xx) is counted
+and named, and is no failure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What workflows ask of GitHub, through its command line tool ``gh``: open a change with a record, open an issue.
 
-``python -m booktools.commands.github propose`` and ``… report`` need git, ``gh`` and the standard library only: the jobs that
-may write to the repository install nothing. The token is read by ``gh`` from ``GH_TOKEN`` and appears in no command.
+``python -m booktools.commands.github propose`` and ``… report`` need git, ``gh`` and the standard library only: the
+jobs that may write to the repository install nothing. The token is read by ``gh`` from ``GH_TOKEN`` and appears in
+no command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A kit for a machine with no network, no Jupyter and another PyTorch: what it lacks, the chapters, and one script.
 
-``kit/run.py`` calls `booktools.commands.kit_run`; ``kit/pages`` the notebooks to execute, ``kit/code`` the book's package,
-``kit/wheels`` what that machine's Python may lack. What comes back, `booktools.commands.recording` takes in.
+``kit/run.py`` calls `booktools.commands.kit_run`; ``kit/pages`` has the notebooks to execute, ``kit/code`` the book's
+package, ``kit/wheels`` what that machine's Python may lack. What comes back, `booktools.commands.recording` takes in.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import nbformat
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import booktools
 from booktools.executions.executions import expected_seconds
 from booktools.executions.fingerprint import DLPERF, fingerprint
 from booktools.source.book import Book, BookError
@@ -35,6 +36,9 @@ IDLE = ("debugpy", "jedi", "parso")
 """What a kernel needs only to debug and to complete: never packed, since to unpack their files takes seconds."""
 ROOM = 60 * 2**20
 """Bytes that all wheels together may have."""
+BOOKTOOLS = Path(booktools.__file__).resolve().parent
+RUN_BY_IT = ("__init__.py", "commands/__init__.py", "commands/kit_run.py", "commands/kit_piece.py")
+"""The files of `booktools` that the kit's script imports."""
 GLIBC = range(28, 4, -1)
 """The minor versions of glibc 2 for which a wheel may be made; PyTorch itself needs 2.28."""
 
@@ -70,9 +74,10 @@ def make_kit(book: Book, python: str = "3.12", have: Path | None = None, *, whee
         (part / "kit.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         (part / "run.py").write_text(RUN, encoding="utf-8")
         shutil.copytree(DLPERF, part / "code" / "dlperf", ignore=shutil.ignore_patterns("__pycache__"))
-        (part / "code" / "booktools").mkdir()
-        for name in ("__init__", "kit_run", "kit_piece"):
-            shutil.copy(Path(__file__).with_name(f"{name}.py"), part / "code" / "booktools")
+        for name in RUN_BY_IT:
+            copy = part / "code" / "booktools" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(BOOKTOOLS / name, copy)
         (part / "wheels").mkdir()
         if wheels:
             imported = set().union(*(page["imports"] for page in pages))

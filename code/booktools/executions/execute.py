@@ -14,10 +14,10 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from booktools.executions.executions import expected_seconds, open_notebook, stamp, write_notebook
-from booktools.executions.short import SHORT, is_short
 from booktools.source.book import Book, BookError
 from booktools.source.keys import check_keys
 from booktools.source.page import Cell, source
+from booktools.source.short_flag import SHORT, is_short
 from dlperf.budget import VARIABLE
 from dlperf.environment import compiler
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from booktools.executions.fingerprint import changes, fingerprint
-from booktools.executions.short import MARK, SHORT
+from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
 from booktools.source.kept import digest, kept
 from booktools.source.keys import check_keys, twice
 from booktools.source.notebook import KEY, code_cells, glue, is_executed, read_records
 from booktools.source.page import source
+from booktools.source.short_flag import SHORT
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

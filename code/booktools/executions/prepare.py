@@ -7,10 +7,11 @@ from typing import Any
 
 from booktools.executions.executions import reading, write_notebook
 from booktools.executions.fingerprint import fingerprint
-from booktools.executions.short import MARK, is_short
+from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
 from booktools.source.notebook import KEY
 from booktools.source.page import pages_with_cells, source
+from booktools.source.short_flag import is_short
 from dlperf.environment import machine
 
 

@@ -1,7 +1,8 @@
-"""Write each page with cells as a plain notebook for whoever has only pip: ``python -m booktools.formats.plain_notebooks``.
+"""Write each page with cells as a plain notebook for whoever has only pip.
 
-They lie in `_build/notebooks`, a folder for each language, beside the wheel that their first cell installs. A page's
-code is there as it is, with comments in the page's language; its text is what `plain_markdown` makes of it.
+``python -m booktools.formats.plain_notebooks`` writes them into `_build/notebooks`, a folder for each language, beside
+the wheel that their first cell installs. A page's code is there as it is, with comments in the page's language; its
+text is what `plain_markdown` makes of it.
 """
 
 from __future__ import annotations

@@ -82,9 +82,8 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
     claims = all_outcomes(book)
     judge_all(claims, recorded_machines(book))
     if name == HERE and (pages := waiting(book)):
-        from booktools.executions.execute import (
-            execute_all,  # Where there is nothing to execute, it need not be loaded.
-        )
+        # Where there is nothing to execute, it need not be loaded.
+        from booktools.executions.execute import execute_all
 
         execute_all(book, pages)
     machines = open_machines(book, name)

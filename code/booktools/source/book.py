@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from booktools.executions.short import is_short
+from booktools.source.short_flag import is_short
 
 if TYPE_CHECKING:
     from sphinx_external_toc.api import SiteMap

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-HERE = Path(__file__).resolve().parent
+CODE = Path(__file__).resolve().parents[2]
+"""The folder of `booktools` and `dlperf`."""
 
 
 def digest(*parts: str | bytes) -> str:
@@ -35,11 +36,11 @@ def digest_of_files(root: Path, paths: Iterable[Path]) -> str:
 @functools.cache
 def tools() -> str:
     """Returns a mark of what makes results of sources: these modules, the spine, Python, and what is installed."""
-    own = [path for path in HERE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    sources = own + list((HERE.parent / "dlperf").glob("*.py"))
+    own = [path for path in (CODE / "booktools").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    sources = own + list((CODE / "dlperf").glob("*.py"))
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")}  # pip changes the time of these folders
     times = [f"{path} {os.stat(path).st_mtime_ns}" for path in sorted(installed) if os.path.isdir(path)]
-    return digest(digest_of_files(HERE, sources), sys.version, *times)
+    return digest(digest_of_files(CODE, sources), sys.version, *times)
 
 
 def kept(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:

@@ -14,8 +14,7 @@ import os
 import shutil
 from pathlib import Path
 
-SHORT = "BOOKTOOLS_SHORT"
-"""The environment variable that makes executions short, and keeps them in a folder of their own."""
+from booktools.source.short_flag import SHORT
 
 MARK = "short"
 """What says in the metadata of a notebook that its execution was short."""
@@ -32,11 +31,6 @@ ENVIRONMENT = {
 HERE = Path(__file__).resolve().parent
 
 
-def is_short() -> bool:
-    """Returns whether this process executes pages in short."""
-    return bool(os.environ.get(SHORT))
-
-
 def variables(folder: Path) -> dict[str, str]:
     """Returns the environment variables of processes that execute in short; ``folder`` is for IPython's start."""
     startup = folder / "ipython" / "profile_default" / "startup"
@@ -47,5 +41,5 @@ def variables(folder: Path) -> dict[str, str]:
         **ENVIRONMENT,
         SHORT: "1",
         "IPYTHONDIR": str(folder / "ipython"),
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE / "site"), str(HERE.parents[1]), before))),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE / "site"), str(HERE.parents[2]), before))),
     }
