@@ -170,7 +170,8 @@ class _Reading(dict[str, Any]):
 def _why(claim: Outcome, machine: Machine, values: _Reading, error: Exception) -> str:
     """Returns in one line where a predicate raised, over which record, and on which machine."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is that of `look`
-    frame = next((f for f in reversed(frames) if Path(f.filename).parent.name == "claims"), None)
+    own = ("chapters", "claims")  # the folder of predicates, and not this package
+    frame = next((f for f in reversed(frames) if Path(f.filename).parts[-3:-1] == own), None)
     path = Path(frame.filename) if frame else Path(claim.id)
     where = f"{path.relative_to(path.parents[2]).as_posix()}:{frame.lineno}" if frame else claim.id
     read = f", where {values.last!r} is {values[values.last]!s}" if values.last in values else ""
