@@ -19,7 +19,7 @@ from booktools.executions.executions import reading, stamp
 from booktools.executions.fingerprint import all_modules, changes, fingerprint
 from booktools.show.edition import FORCED, html_of
 from booktools.source.book import Book, BookError
-from booktools.source.kept import digest, digest_of_files, tools
+from booktools.source.cache import digest, digest_of_files, tools
 from booktools.source.notebook import KEY
 from booktools.source.page import pages_with_cells, source
 from tests.conftest import ROOT, build

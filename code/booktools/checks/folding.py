@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from booktools.source.book import Book
-from booktools.source.kept import digest, kept
+from booktools.source.cache import cached, digest
 from booktools.source.page import Page, pages_with_cells, source
 
 RECORD = "dlperf.records.record"
@@ -29,7 +29,7 @@ def problems(book: Book) -> list[str]:
     found = []
     for name in pages_with_cells(book):
         page = source(book, name)
-        found += kept(book.kept, f"folding-{page.name}", digest(page.text), partial(_problems, book, page))
+        found += cached(book.cache, f"folding-{page.name}", digest(page.text), partial(_problems, book, page))
     return found
 
 

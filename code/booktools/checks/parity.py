@@ -18,7 +18,7 @@ from booktools.checks import glossary
 from booktools.claims.outcomes import PHRASE, parts_of
 from booktools.source.blocks import LINK, MATH, Block, roles, words
 from booktools.source.book import Book, Language
-from booktools.source.kept import digest, kept
+from booktools.source.cache import cached, digest
 from booktools.source.page import Page, page_at
 
 SAME_ROLES = {
@@ -51,7 +51,7 @@ def problems(book: Book) -> list[str]:
         for page in book.pages:
             ours, theirs = (page_at(book, book.page(each.code, page)) for each in (first, language))
             made_of = digest(ours.text, theirs.text, repr(known))
-            found += kept(book.kept, f"parity-{theirs.name}", made_of, partial(_pair, book, ours, theirs, known))
+            found += cached(book.cache, f"parity-{theirs.name}", made_of, partial(_pair, book, ours, theirs, known))
     return found
 
 

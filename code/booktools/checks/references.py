@@ -15,7 +15,7 @@ from booktools.claims.claims import all_claims
 from booktools.executions.executions import execution, reading
 from booktools.source.blocks import LINK
 from booktools.source.book import Book, BookError, Language
-from booktools.source.kept import digest, kept
+from booktools.source.cache import cached, digest
 from booktools.source.page import Page, page_at, source
 
 _INLINE = re.compile(r"\{([\w:-]+)\}(`+)(.+?)\2(?!`)|(`+)(.+?)\4(?!`)", re.S)
@@ -40,7 +40,7 @@ class Links:
 
 def links(book: Book, page: Page) -> Links:
     """Returns the labels and references of a page."""
-    return kept(book.kept, f"links-{page.name}", digest(page.text), lambda: _links(page))
+    return cached(book.cache, f"links-{page.name}", digest(page.text), lambda: _links(page))
 
 
 def _links(page: Page) -> Links:
@@ -147,7 +147,7 @@ def _citations(book: Book) -> frozenset[str]:
         except Exception as error:
             raise BookError(f"{book.relative(path)}: cannot be read: {error}") from None
 
-    return kept(book.kept, "citations", digest(text), read)
+    return cached(book.cache, "citations", digest(text), read)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def keys(book: Book, page: str) -> Keys:
         done = None
     now = source(book, page)
     made_of = digest(repr([cell.source for cell in now.cells]))
-    seen = kept(book.kept, f"keys-{page}", made_of, lambda: keys_of(now.trees(book)))
+    seen = cached(book.cache, f"keys-{page}", made_of, lambda: keys_of(now.trees(book)))
     if done:
         return Keys(frozenset(names | done.reading.keys | seen.names))
     return Keys(frozenset(names | seen.names), seen.patterns)

@@ -16,7 +16,7 @@ from booktools.show.catalogue import COLUMNS, Catalogue, columns
 from booktools.show.edition import labels_of
 from booktools.source.blocks import Block
 from booktools.source.book import Book, BookError
-from booktools.source.kept import digest, digest_of_files, kept
+from booktools.source.cache import cached, digest, digest_of_files
 from booktools.source.page import Page, every_page
 
 REMEDY = f"visible code has at most {COLUMNS} columns, since more would scroll: break the line"
@@ -39,7 +39,7 @@ def problems(book: Book) -> list[str]:
         labels = labels_of(book, language).path
         look = partial(_problems, book, page, labels)
         # A word that changes in prose moves lines of code, but makes none wider.
-        if kept(book.kept, f"width-{page.name}", _code(book, page, labels), look):
+        if cached(book.cache, f"width-{page.name}", _code(book, page, labels), look):
             found |= dict.fromkeys(look())
     return list(found)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from booktools.executions.fingerprint import changes, fingerprint
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
-from booktools.source.kept import digest, kept
+from booktools.source.cache import cached, digest
 from booktools.source.keys import check_keys, twice
 from booktools.source.notebook import KEY, code_cells, glue, is_executed, read_records
 from booktools.source.page import source
@@ -120,7 +120,7 @@ def _reading(book: Book, path: Path, mtime_ns: int, size: int) -> Reading:
             raise corrupt(book, path, error) from None
         return read(notebook, book.relative(path), mark)
 
-    return kept(book.kept, f"execution-{book.relative(path)}", mark, validated) if own else validated()
+    return cached(book.cache, f"execution-{book.relative(path)}", mark, validated) if own else validated()
 
 
 def corrupt(book: Book, path: Path, error: Exception) -> BookError:

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 import dlperf
 from booktools.source.book import Book, BookError
-from booktools.source.kept import digest, digest_of_files, kept
+from booktools.source.cache import cached, digest, digest_of_files
 from booktools.source.page import Page, parse
 from booktools.source.tokens import code
 
@@ -104,7 +104,7 @@ def fingerprint(book: Book, page: Page) -> dict[str, Any]:
     lock = book.root / "requirements.txt"
     pins = lock.read_text(encoding="utf-8") if lock.is_file() else ""
     made_of = digest(repr([(cell.source, cell.options) for cell in page.cells]), all_modules(), pins)
-    return kept(book.kept, f"fingerprint-{page.name}", made_of, lambda: _fingerprint(book, page, pins))
+    return cached(book.cache, f"fingerprint-{page.name}", made_of, lambda: _fingerprint(book, page, pins))
 
 
 def all_modules() -> str:

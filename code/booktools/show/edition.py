@@ -18,7 +18,7 @@ from booktools.executions.executions import Execution
 from booktools.executions.records import HERE, Machine, all_machines, page_of
 from booktools.show.catalogue import Catalogue, catalogue
 from booktools.source.book import Book, BookError, Language
-from booktools.source.kept import digest
+from booktools.source.cache import digest
 from booktools.source.page import pages_with_cells
 
 FORCED = "BOOKTOOLS_OUTCOME"

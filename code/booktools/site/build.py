@@ -25,7 +25,7 @@ from booktools.site.lock import locked
 from booktools.site.publish import mend, publish
 from booktools.site.room import FULL, check_room, is_full, no_room
 from booktools.source.book import Book, BookError, Language
-from booktools.source.kept import digest, digest_of_files, tools
+from booktools.source.cache import digest, digest_of_files, tools
 from booktools.source.page import source
 from dlperf.environment import machine
 

@@ -27,7 +27,7 @@ from sphinx_exercise.nodes import solution_node
 from booktools.show.edition import current, doctrees_of, labels_of
 from booktools.show.render import report_missing
 from booktools.source.book import Book, Language
-from booktools.source.kept import digest_of_files
+from booktools.source.cache import digest_of_files
 
 THEME = Path(__file__).resolve().parent / "theme"
 CONTENTS_DEPTH = 2

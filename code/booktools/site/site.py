@@ -27,7 +27,7 @@ from booktools.executions.records import borrow
 from booktools.show.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
 from booktools.site.room import FULL, NoRoomFilter, is_full
 from booktools.source.book import Book, BookError, Language
-from booktools.source.kept import tools
+from booktools.source.cache import tools
 from booktools.source.notebook import join
 from booktools.source.page import page_at
 

@@ -6,6 +6,6 @@
 ``notebook``   cells, what they stored, a page joined with its execution
 ``keys``       the keys under which a page's outputs are stored
 ``tokens``     code without comments and docstrings
-``kept``       results kept between runs under a hash of what they were made of
+``cache``      results kept between runs under a hash of what they were made of
 ``short_flag`` whether this process executes pages in short
 """

@@ -108,9 +108,9 @@ class Book:
         return self.root / "_build"
 
     @property
-    def kept(self) -> Path:
+    def cache(self) -> Path:
         """What is kept between runs, each under a hash of what it was made of."""
-        return self.build / "kept"
+        return self.build / "cache"
 
     @property
     def timeout(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from booktools.source.blocks import Block, blocks, syntax
 from booktools.source.book import Book, BookError, Language
-from booktools.source.kept import digest, kept
+from booktools.source.cache import cached, digest
 
 if TYPE_CHECKING:  # What is kept of a page needs neither to be loaded.
     from nbformat import NotebookNode
@@ -126,7 +126,7 @@ def page_at(book: Book, path: Path) -> Page:
 def _page(book: Book, path: Path, mtime_ns: int, size: int) -> Page:
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(book.chapters).with_suffix("").as_posix()
-    cells, found = kept(book.kept, f"page-{name}", digest(text), lambda: (_cells(text, path), tuple(blocks(text))))
+    cells, found = cached(book.cache, f"page-{name}", digest(text), lambda: (_cells(text, path), tuple(blocks(text))))
     return Page(path, name, text, cells, found)
 
 
@@ -163,7 +163,7 @@ def found_on_pages(book: Book, name: str, look: Callable[[Page], list[str]]) -> 
     """Returns what ``look`` finds in each page's text, kept under ``name`` for as long as the text stays the same."""
     found = []
     for _, page in every_page(book):
-        found += kept(book.kept, f"{name}-{page.name}", digest(page.text), partial(look, page))
+        found += cached(book.cache, f"{name}-{page.name}", digest(page.text), partial(look, page))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Results kept between runs, each under a hash of all that it was made of, so that none is ever out of date."""
+"""Cache results between runs, each under a hash of all that it was made of, so that none is ever out of date."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tools() -> str:
     return digest(digest_of_files(CODE, sources), sys.version, *times)
 
 
-def kept(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:
+def cached(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:
     """Returns what ``make`` returns, from the file ``name`` if that was made of the same, with the same tools.
 
     ``folder`` may be removed at any time. What cannot be kept (no room, a folder that cannot be written) is made anew.
