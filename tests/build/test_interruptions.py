@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from booktools.site.disk_space import InsufficientSpaceFilter, is_full
 from booktools.site.publish import mend, publish
-from booktools.site.room import NoRoomFilter, is_full
 from booktools.source.book import Book
 from tests.conftest import edit, edit_both
 
@@ -236,7 +236,7 @@ def test_ctrl_c_while_a_language_is_built_is_one_line_and_leaves_no_process(tiny
     assert not (tiny.build / "html").exists()
 
 
-def test_no_room_is_seen_through_other_errors() -> None:
+def test_a_full_disk_is_seen_through_other_errors() -> None:
     full, above = OSError(28, "No space left on device"), RuntimeError("while writing")
     above.__cause__ = full
     assert is_full(above)
@@ -245,9 +245,9 @@ def test_no_room_is_seen_through_other_errors() -> None:
     assert not is_full(None)
 
 
-def test_no_room_is_seen_in_what_sphinx_warns_of() -> None:
+def test_a_full_disk_is_seen_in_what_sphinx_warns_of() -> None:
     """It makes a warning of the error, and goes on: which page it was, and in which language, is chance."""
-    found = NoRoomFilter()
+    found = InsufficientSpaceFilter()
     said = lambda text, *values: found.filter(logging.LogRecord("sphinx", logging.WARNING, "", 0, text, values, None))
     assert said("error writing file %s: %s", "a.html", PermissionError(13, "Permission denied"))
     assert not found.seen
@@ -261,7 +261,7 @@ def test_a_disk_that_fills_up_half_way_is_one_message(tiny: Book) -> None:
     """No page has cells, so nothing is executed; MathJax alone is larger than what there is."""
     empty(tiny)
     script = (
-        "import sys; from booktools.site import room; room.FIXED = room.PER_BYTE = 0\n"
+        "import sys; from booktools.site import disk_space; disk_space.FIXED = disk_space.PER_BYTE = 0\n"
         "from booktools.source.book import Book; from booktools.site.build import build\n"
         "sys.exit(build(Book.find(), quiet=True))"
     )

@@ -3,7 +3,7 @@
 ``build``      one build for all languages
 ``site``       one language, as Sphinx builds it
 ``publish``    a finished site in the place of the one before it, in one step
-``room``       whether the disk has room
+``disk_space`` whether the disk has space for a build
 ``lock``       one build at a time
 ``look``       the theme (folder ``theme``): templates, style sheet, scripts
 ``assets``     static files beside the pages

@@ -21,9 +21,9 @@ from booktools.executions.fingerprint import all_modules
 from booktools.executions.prepare import waiting
 from booktools.executions.records import HERE, Machine, recorded_machines
 from booktools.show.edition import EDITION, FORCED, OFFERED, finished_of, open_machines, work
+from booktools.site.disk_space import FULL, check_disk_space, insufficient_space_error, is_full
 from booktools.site.lock import locked
 from booktools.site.publish import mend, publish
-from booktools.site.room import FULL, check_room, is_full, no_room
 from booktools.source.book import Book, BookError, Language
 from booktools.source.cache import digest, digest_of_files, tools
 from booktools.source.page import source
@@ -41,7 +41,7 @@ def build(book: Book, name: str = HERE, fresh: bool = False, quiet: bool = False
     """
     folder = work(book, name)
     try:
-        check_room(book, folder)
+        check_disk_space(book, folder)
         with locked(book) as lock:
             mend(_site(book))
             _build(book, name, lock, fresh, quiet)
@@ -52,7 +52,7 @@ def build(book: Book, name: str = HERE, fresh: bool = False, quiet: bool = False
     except (BookError, OSError) as error:
         if isinstance(error, OSError) and not is_full(error):
             raise
-        shown = no_room(book, folder) if isinstance(error, OSError) else error
+        shown = insufficient_space_error(book, folder) if isinstance(error, OSError) else error
         print(f"\nThe book was not built; the site that was there is untouched.\n{shown}", file=sys.stderr, flush=True)
         return 1
 
@@ -169,7 +169,7 @@ def _build_languages(
             started.append((language, processes.enter_context(_process(command, book, name, lock))))
         results = {language: process.wait() for language, process in started}
     if FULL in results.values():
-        raise no_room(book, work(book, name))
+        raise insufficient_space_error(book, work(book, name))
     if failed := [language.name for language, status in results.items() if status]:
         raise BookError(f"{' and '.join(failed)} could not be built: see above")
 

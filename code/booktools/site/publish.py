@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from booktools.site.room import is_full
+from booktools.site.disk_space import is_full
 from booktools.source.book import BookError
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2

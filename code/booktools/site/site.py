@@ -25,7 +25,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from booktools.claims.outcomes import choose
 from booktools.executions.records import borrow
 from booktools.show.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
-from booktools.site.room import FULL, NoRoomFilter, is_full
+from booktools.site.disk_space import FULL, InsufficientSpaceFilter, is_full
 from booktools.source.book import Book, BookError, Language
 from booktools.source.cache import tools
 from booktools.source.notebook import join
@@ -55,11 +55,11 @@ def build_language(book: Book, code: str, name: str, mark: str, fresh: bool, qui
         begin(open_edition(book, language, name))
         with patch_docutils(None), docutils_namespace():
             app = _sphinx(book, language, name, fresh, quiet)
-            no_room = NoRoomFilter()
+            full_disk = InsufficientSpaceFilter()
             for handler in getLogger("sphinx").handlers:
-                handler.addFilter(no_room)
+                handler.addFilter(full_disk)
             app.build(force_all=not whole)
-        if no_room.seen:
+        if full_disk.seen:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if app._warncount:
             raise BookError(f"{language.name}: {app._warncount} warning(s) above, each counts as an error")

@@ -1,4 +1,4 @@
-"""Room on the disk: asked for once before a build, for all languages; and what is said where it ran out anyway."""
+"""Check the free disk space before a build, and recognise errors of a disk that filled up during one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_full(error: BaseException | None) -> bool:
     return False
 
 
-class NoRoomFilter(logging.Filter):
+class InsufficientSpaceFilter(logging.Filter):
     """Holds back log records that say that there was no room, and notes in ``seen`` that there was one.
 
     Sphinx makes a warning of the error where it writes a page or copies a file, and goes on.
@@ -61,7 +61,7 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def check_room(book: Book, work: Path) -> None:
+def check_disk_space(book: Book, work: Path) -> None:
     """Raises BookError unless `_build` can be written and has room, before anything is begun."""
     folder = book.build
     try:
@@ -70,15 +70,15 @@ def check_room(book: Book, work: Path) -> None:
             pass
     except OSError as error:
         if is_full(error):
-            raise no_room(book, work) from None
+            raise insufficient_space_error(book, work) from None
         raise BookError(
             f"{folder}: cannot be written ({error.strerror}); make it a folder that this user may write"
         ) from None
     if shutil.disk_usage(folder).free < needed(book, work):
-        raise no_room(book, work)
+        raise insufficient_space_error(book, work)
 
 
-def no_room(book: Book, work: Path) -> BookError:
+def insufficient_space_error(book: Book, work: Path) -> BookError:
     """Returns the error that says how much room there is, and how much a build needs."""
     free, need = shutil.disk_usage(book.build).free, needed(book, work)
     return BookError(
