@@ -31,7 +31,7 @@ SOURCES = {
     if path != DLPERF / "__init__.py"
 }
 MODULES = sorted(SOURCES)
-ROOMS = ["source", "executions", "claims", "show", "checks", "site", "formats", "commands"]
+LAYERS = ["source", "executions", "claims", "show", "checks", "site", "formats", "commands"]
 """The packages of `booktools` from the ground up: each imports only itself and those below it."""
 BOOKTOOLS = Path(booktools.__file__).resolve().parent
 BUILD_SOURCES = {
@@ -132,13 +132,13 @@ def arrows(module: str) -> set[str]:
 
 
 def test_the_root_of_booktools_holds_only_its_packages() -> None:
-    assert {of(module) for module in BUILD_MODULES} == set(ROOMS)
+    assert {of(module) for module in BUILD_MODULES} == set(LAYERS)
     assert {path.name for path in BOOKTOOLS.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize("module", BUILD_MODULES)
 def test_a_package_of_booktools_imports_only_those_below_it(module: str) -> None:
-    below = ROOMS[: ROOMS.index(of(module)) + 1]
+    below = LAYERS[: LAYERS.index(of(module)) + 1]
     assert sorted(name for name in arrows(module) if of(name) not in below) == []
 
 
@@ -156,10 +156,10 @@ def test_imports_in_booktools_are_absolute(module: str) -> None:
 
 
 def test_the_packages_of_booktools_are_mapped_from_the_ground_up() -> None:
-    assert re.findall(r"^``(\w+)``", booktools.__doc__ or "", re.M) == ROOMS
+    assert re.findall(r"^``(\w+)``", booktools.__doc__ or "", re.M) == LAYERS
 
 
-@pytest.mark.parametrize("package", [*ROOMS, "executions.short"])
+@pytest.mark.parametrize("package", [*LAYERS, "executions.short"])
 def test_a_package_of_booktools_is_mapped_by_its_docstring(package: str) -> None:
     head = ast.get_docstring(ast.parse(BUILD_SOURCES[package])) or ""
     inside = {module.rpartition(".")[2] for module in BUILD_MODULES if module.rpartition(".")[0] == package}
@@ -183,5 +183,5 @@ def test_modules_of_booktools_that_words_name_exist(module: str) -> None:
 def test_tests_of_booktools_lie_in_the_package_of_their_module() -> None:
     here = {path.stem.removeprefix("test_"): path.parent.name for path in (ROOT / "tests/booktools").rglob("test_*.py")}
     places = {module.rpartition(".")[2]: of(module) for module in BUILD_MODULES if module.count(".") == 1}
-    assert set(here.values()) <= set(ROOMS)
+    assert set(here.values()) <= set(LAYERS)
     assert {name: places.get(name, room) for name, room in here.items()} == here

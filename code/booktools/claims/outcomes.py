@@ -68,7 +68,7 @@ def problems(book: Book) -> list[str]:
     known = all_outcomes(book)
     found = []
     for _, page in every_page(book):
-        wrong = [*problems_of(page.blocks, known), *unspoken(page.path.stem, page.blocks, known)]
+        wrong = [*problems_of(page.blocks, known), *missing_failure_text(page.path.stem, page.blocks, known)]
         found += [f"{book.relative(page.path)}:{line}: {why}" for line, why in wrong]
     return found
 
@@ -85,7 +85,7 @@ def problems_of(blocks: Sequence[Block], known: Mapping[str, Outcome]) -> Iterat
             yield from ((line, why) for why in _wrong(target, count, known))
 
 
-def unspoken(name: str, blocks: Sequence[Block], known: Mapping[str, Outcome]) -> Iterator[tuple[int, str]]:
+def missing_failure_text(name: str, blocks: Sequence[Block], known: Mapping[str, Outcome]) -> Iterator[tuple[int, str]]:
     """Yields each claim, outcome and bound of a page whose text does not say what happened where it failed."""
     spoken = {match[2] for block in blocks for match in PHRASE.finditer(block.text)}
     spoken |= {target for _, _, target, have in _directives(blocks) if FAILED in have}

@@ -16,7 +16,7 @@ from booktools.executions.records import Machine
 from dlperf.measurement import Measurement
 
 
-def objections(claim: Claim, machine: Machine) -> list[str]:
+def discrimination_failures(claim: Claim, machine: Machine) -> list[str]:
     """Returns why a machine's records do not tell the claim from its rival, as messages.
 
     None where it was not run, nor of a stale record, which proves nothing either way.

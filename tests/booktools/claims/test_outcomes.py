@@ -7,7 +7,7 @@ import re
 import pytest
 
 from booktools.claims.claims import FAILED, HELD, NOT_RUN, Bound, Claim, Outcome
-from booktools.claims.outcomes import choose, problems, problems_of, unconditional, unspoken
+from booktools.claims.outcomes import choose, missing_failure_text, problems, problems_of, unconditional
 from booktools.source.blocks import blocks
 from booktools.source.book import Book
 from tests.conftest import ROOT, edit
@@ -80,13 +80,13 @@ def test_half_a_text_is_refused(text: str, line: int, why: str) -> None:
     ],
 )
 def test_every_outcome_is_spoken_of_where_it_fails(text: str, why: str) -> None:
-    assert [why in found for _, found in unspoken("p", blocks(text), KNOWN)] == [True]
+    assert [why in found for _, found in missing_failure_text("p", blocks(text), KNOWN)] == [True]
 
 
 def test_what_a_claim_says_where_it_failed_may_stand_in_its_box() -> None:
     text = "```{claim} p.fast\nIt is.\n\n:::{failed}\nIt is not.\n:::\n```\n\n"
     others = "[a | b | c]{outcome=p.gpu} [a | b]{outcome=p.peak}"
-    assert list(unspoken("p", blocks(text + others), KNOWN)) == []
+    assert list(missing_failure_text("p", blocks(text + others), KNOWN)) == []
 
 
 def test_problems_name_file_and_line(tiny: Book) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from booktools.claims.claims import FAILED, HELD, Claim, Rival, all_claims, judge, variants
-from booktools.claims.rivals import is_easy, objections, placed
+from booktools.claims.rivals import discrimination_failures, is_easy, placed
 from dlperf.measurement import Measurement
 from tests.booktools.claims.test_claims import BOOK, CASES, machine, machines, skip_if_stale
 
@@ -23,7 +23,7 @@ def claim(limit: float, rival: float | None = 2.0) -> Claim:
 
 
 def test_a_claim_between_its_record_and_its_rival_s_is_fine() -> None:
-    assert objections(claim(1.5), machine({"p.a": BOTH})) == []
+    assert discrimination_failures(claim(1.5), machine({"p.a": BOTH})) == []
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_a_claim_between_its_record_and_its_rival_s_is_fine() -> None:
     ],
 )
 def test_a_claim_that_cannot_tell_is_objected_to(limit: float, rival: float | None, why: str) -> None:
-    found = objections(claim(limit, rival), machine({"p.a": BOTH}))
+    found = discrimination_failures(claim(limit, rival), machine({"p.a": BOTH}))
     assert found
     with pytest.raises(AssertionError, match=why):
         raise AssertionError(found)
 
 
 def test_where_a_claim_was_not_run_there_is_nothing_to_object() -> None:
-    assert objections(claim(1.5), machine({"p.b": 1.0})) == []
+    assert discrimination_failures(claim(1.5), machine({"p.b": 1.0})) == []
 
 
 def test_a_stale_record_is_no_objection() -> None:
-    assert objections(claim(0.5), machine({"p.a": BOTH}, stale=("dlperf.timing",))) == []
+    assert discrimination_failures(claim(0.5), machine({"p.a": BOTH}, stale=("dlperf.timing",))) == []
 
 
 def test_a_rival_s_record_keeps_its_spread_in_proportion() -> None:
@@ -90,7 +90,7 @@ def test_committed_records_tell_each_claim_from_its_rival(claim: Claim, name: st
     skip_if_stale(claim, recorded)
     if lacking := judge(claim, recorded).lacking:
         pytest.skip(f"{recorded.name} lacks {', '.join(lacking)}")
-    found = objections(claim, recorded)
+    found = discrimination_failures(claim, recorded)
     if name in claim.scatters_on:
         assert found
     else:
