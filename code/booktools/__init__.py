@@ -44,7 +44,7 @@ language; ``python -m booktools`` has the commands that the Makefile calls.
 ``dist``        site, notebooks and wheel, packed: the same bytes of the same commit
 ``publication`` which record's site is published; ``cover`` says so on it; ``external_links``, ``github``
 ``provenance``  version, commit and addresses of a site; ``cite`` is {citation}, ``addresses`` what search engines,
-                lost readers and those who want to change something are told
+                lost readers and those who want to change something are told; ``feed`` tells what is new
 ``serve``       building on every save
 ``bench``       what building costs
 """
@@ -72,6 +72,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         cite,
         display,
         environments,
+        feed,
         glued,
         look,
         offered,
@@ -101,6 +102,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         search,
         assets,
         addresses,
+        feed,
         cite,
         offered,
     ):
