@@ -44,7 +44,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         tree,
         verdicts,
     )
-    from booktools.site import addresses, assets, cite, look, search, site
+    from booktools.site import addresses, assets, cite, feed, look, search, site
 
     for part in (
         site,
@@ -62,6 +62,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         search,
         assets,
         addresses,
+        feed,
         cite,
         offered,
     ):

@@ -9,6 +9,8 @@ from booktools.source.book import Book
 from tests.booktools.site.test_provenance import BASE, REPOSITORY, with_addresses
 from tests.build.conftest import Here
 
+AT_THE_ROOT = {"404.html", "sitemap.xml", "robots.txt", "feed.xml", "zh/feed.xml"}
+
 
 def page(book: Book, name: str) -> BeautifulSoup:
     return BeautifulSoup((book.build / "html" / name).read_text(encoding="utf-8"), "html.parser")
@@ -20,7 +22,7 @@ def outward(soup: BeautifulSoup) -> set[str]:
 
 
 def at_the_root(book: Book) -> set[str]:
-    names = {"404.html", "sitemap.xml", "robots.txt"}
+    names = {*AT_THE_ROOT}
     return {name for name in names if (book.build / "html" / name).exists()}
 
 
@@ -44,7 +46,10 @@ def test_addresses_and_version_are_told_and_forgotten(copy: Book, build_here: He
         assert soup.select_one('link[rel="canonical"]')["href"] == f"{BASE}/{name}"
         assert [link["href"] for link in soup.select('link[hreflang="zh-CN"]')] == [f"{BASE}/zh/tiny.html"]
         assert "0.1.0" in soup.select_one("footer").get_text()
-    assert at_the_root(book) == {"404.html", "sitemap.xml", "robots.txt"}
+        assert [link["href"] for link in soup.select('link[type="application/atom+xml"]')] == ["feed.xml"]
+    assert at_the_root(book) == AT_THE_ROOT
+    for name in ("feed.xml", "zh/feed.xml"):
+        assert f'href="{BASE}/{name}"' in (book.build / "html" / name).read_text(encoding="utf-8")
     lost = page(book, "404.html")
     assert [each["lang"] for each in lost.select("section")] == ["en", "zh-CN"]
     assert {f"{BASE}/index.html", f"{BASE}/zh/index.html", f"{BASE}/zh/search.html"} <= outward(lost)

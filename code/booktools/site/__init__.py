@@ -9,6 +9,7 @@
 ``assets``     static files beside the pages
 ``search``     the index of the search page
 ``addresses``  what search engines and lost readers are told, links to edit a page
+``feed``       what is new, and machines that were recorded, as an Atom feed
 ``provenance`` version, commit and addresses of a site
 ``cite``       {citation}
 ``cover``      whose record the site shows, on its first page
