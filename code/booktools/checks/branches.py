@@ -1,4 +1,4 @@
-"""Every item of a {tree} leads to a section of its page; found in the sources, before anything is built."""
+"""Check that every item of a {tree} leads to a section of its page."""
 
 from __future__ import annotations
 

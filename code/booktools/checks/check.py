@@ -1,4 +1,4 @@
-"""Everything that can be wrong with the sources, found before anything is executed or built."""
+"""Run all checks of the sources, before anything is executed or built."""
 
 from __future__ import annotations
 

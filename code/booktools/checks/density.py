@@ -1,4 +1,4 @@
-"""At most four numbers in a paragraph: the others belong into a table or a figure.
+"""Check that a paragraph has at most four numbers: the others belong into a table or a figure.
 
 A paragraph that needs more says why, in a comment on the line before it: ``% numbers: why``. One before a
 directive, such as a claim, holds for all that is in it.

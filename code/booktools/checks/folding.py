@@ -1,4 +1,4 @@
-"""A cell either teaches or records: what hands values to the book, fills its tables or draws is folded.
+"""Check that visible cells do not record, plot or fill tables: such cells are folded.
 
 A visible cell shows what one would type to learn the thing. It may end in a value, which the page
 shows below it. `record`, the functions of `dlperf.plot`, Matplotlib, and whatever was made with

@@ -1,4 +1,4 @@
-"""A glossary stands in its readers' order: English by the alphabet, Chinese by pinyin.
+"""Check the order of glossary entries: English by the alphabet, Chinese by pinyin.
 
 Its entries in two languages are therefore paired by the English term: in English the term itself, in other languages
 the words with which a definition begins, up to the first mark of punctuation: ``accelerator。…``.

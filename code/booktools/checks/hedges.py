@@ -1,4 +1,4 @@
-"""Sentences that make the reader choose: "where this factor is above one …". What happened here is known.
+"""Check for sentences that make the reader choose, such as "where this factor is above one …".
 
 Only the commonest shapes are found. Advice is none of them: "if it lies inside, look at a timeline".
 """

@@ -1,4 +1,4 @@
-"""Lints: no naked number in any language, and the typography of Chinese."""
+"""Check every page for naked numbers, and Chinese pages for their typography."""
 
 from __future__ import annotations
 

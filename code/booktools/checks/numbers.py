@@ -1,8 +1,8 @@
-"""No naked number: a time, rate, ratio or percentage on a page has something that vouches for it.
+"""Find naked numbers: times, rates, ratios and percentages that nothing vouches for.
 
-It is glued from a measurement, its sentence has a citation, or it is marked ``{given}`` because we
-chose it. Whatever shows is read: prose, mathematics, HTML, and quantities set as code. Words for
-small numbers that count things (two devices, 三个队列) stay free.
+A number may stand if it is glued from a measurement, if its sentence has a citation, or if it is
+marked ``{given}`` because we chose it. Whatever shows is read: prose, mathematics, HTML, and
+quantities set as code. Words for small numbers that count things (two devices, 三个队列) stay free.
 """
 
 from __future__ import annotations

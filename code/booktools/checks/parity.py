@@ -1,4 +1,4 @@
-"""The languages say the same: pages, cells, labels, the sequence of blocks, equations, citations, terms.
+"""Compare the languages: pages, cells, labels, the sequence of blocks, equations, citations, terms.
 
 `problems` names page, line and both texts. Blocks are paired by their places, entries of a glossary by the English term
 (`booktools.checks.glossary`). To use a word of `terms.csv` in another sense, write

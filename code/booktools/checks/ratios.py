@@ -1,4 +1,4 @@
-"""A lint: no ratio of medians by hand, which would forget how far its two sides spread."""
+"""Check that no ratio of medians is formed by hand, which would lose the spread of its two sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References that lead nowhere, found in the sources: labels, pages, citations, terms, claims and recorded keys.
+"""Find references that lead nowhere: labels, pages, citations, terms, claims and recorded keys.
 
 Sphinx finds them too, but only when all has been executed and read. What is not certain passes here
 (a key that a cell computes), for Sphinx to judge.

@@ -1,4 +1,4 @@
-"""Code that a page shows fits into its column: cells that are not folded, fenced code, included source.
+"""Check that visible code fits into its column: unfolded cells, fenced code, included source.
 
 In another language comments and docstrings are translated, and Han takes two columns a sign: that is looked at too.
 """

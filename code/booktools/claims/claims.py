@@ -1,4 +1,4 @@
-"""Claims: sentences of the book as predicates over records, judged for every machine.
+"""Define claims, outcomes and bounds as predicates over records, and judge them for every machine.
 
 `chapters/claims/<page>.py` holds the ``CLAIMS`` of each page, whose sentences stand in the
 ``{claim}`` directive, in each language; and its ``OUTCOMES``, the other predicates that its text

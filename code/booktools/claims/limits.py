@@ -1,4 +1,4 @@
-"""Limits: what the predicate of each claim was when its limit was set, so that none is moved without a word.
+"""Register the predicates of claims, so that no limit changes without a recorded reason.
 
 `chapters/claims/limits.json` keeps for each claim, outcome and bound its predicate as it was registered, and the
 former ones with what is known of why they went. `check` refuses a predicate that differs from the registered one.

@@ -1,4 +1,4 @@
-"""Text by outcome: what is true only where a claim held stands only there, and its twin where it failed.
+"""Choose the text that follows an outcome (held, failed, not run), and check that none is missing.
 
 A phrase, in prose, with a third part where a machine may be unable to run it; the parts have no ``[`` of
 their own but in pairs, and are parted by a bar with a space on each side::

@@ -1,4 +1,4 @@
-"""Predictions: what each page predicts before it measures it, over what was measured, on every machine.
+"""Compare what pages predict before they measure it with what every machine measured.
 
 `chapters/claims/<page>.py` lists the ``PREDICTIONS`` of a page, those that come out and those that do not: where a
 model fails says more than where it holds.

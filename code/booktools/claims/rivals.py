@@ -1,4 +1,4 @@
-"""Whether a claim can tell itself from its rival, on a machine's records.
+"""Check that a machine's records tell a claim from its rival, and whether a claim risked little.
 
 A claim says something only if what it excludes would have failed it. So on every machine that was recorded this is
 asked: if the rival were true, would the claim fail, and would it still if any one of the measurements had come out half

@@ -1,4 +1,4 @@
-"""What building costs, on a copy of the book with eight chapters whose executions are at hand.
+"""Measure the time of a build, on a copy of the book with eight chapters whose executions are at hand.
 
 Nothing of yours is touched, and nothing is executed: the copy's executions are those recorded on the
 first machine, marked as this one's. Three chapters stand in it twice, the second time under another

@@ -1,8 +1,8 @@
-"""A canary: three quick clocks that tell whether a machine is as fast as it was, before a page and after it.
+"""Measure with three short benchmarks (a canary) whether a machine is as fast as it was.
 
 Two virtual cores may be one for minutes, and a page that was executed then contradicts its neighbours. So a record
-keeps what the clocks said at both ends of each page, and a page whose ends differ, or that differs from the best that
-this machine has shown, is executed again (`booktools.commands.recording`).
+keeps what the benchmarks said at both ends of each page, and a page whose ends differ, or that differs from the best
+that this machine has shown, is executed again (`booktools.commands.recording`).
 """
 
 from __future__ import annotations

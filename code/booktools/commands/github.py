@@ -1,4 +1,4 @@
-"""What workflows ask of GitHub, through its command line tool ``gh``: open a change with a record, open an issue.
+"""Open a change with a record, or an issue, on GitHub through its command line tool ``gh``.
 
 ``python -m booktools.commands.github propose`` and ``… report`` need git, ``gh`` and the standard library only: the
 jobs that may write to the repository install nothing. The token is read by ``gh`` from ``GH_TOKEN`` and appears in

@@ -1,4 +1,4 @@
-"""A kit for a machine with no network, no Jupyter and another PyTorch: what it lacks, the chapters, and one script.
+"""Pack a kit for a machine with no network, no Jupyter and another PyTorch.
 
 ``kit/run.py`` calls `booktools.commands.kit_run`; ``kit/pages`` has the notebooks to execute, ``kit/code`` the book's
 package, ``kit/wheels`` what that machine's Python may lack. What comes back, `booktools.commands.recording` takes in.

@@ -1,4 +1,4 @@
-"""A piece of the work on a bare machine: chapters are executed, one kernel each, for as long as there is time."""
+"""Execute chapters on a bare machine for as long as a piece has time, one kernel each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kit runs on a bare machine: ``python3 kit/run.py``, see `booktools.commands.kit`.
+"""Run a kit on a bare machine: ``python3 kit/run.py``, see `booktools.commands.kit`.
 
 It stands alone, with `booktools.commands.kit_piece`: Python and PyTorch are the machine's, all else that it lacks is
 in the kit. The network is never asked.

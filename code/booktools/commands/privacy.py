@@ -1,4 +1,4 @@
-"""What in an execution may tell of its reader: names of users and hosts, and paths.
+"""Replace names of users, hosts and folders in an execution, and find what looks private in a record.
 
 A record is published. `without_names` takes out what this machine knows of itself, when a record is made; `suspects`
 finds what looks private in a record that came from elsewhere.

@@ -1,4 +1,4 @@
-"""What a maintainer wants to know of a record before it is published: ``make check-record MACHINE=name``."""
+"""Report whether a record is fit to be published: ``make check-record MACHINE=name``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping what a machine measured as `records/<name>/`: the executed notebooks themselves."""
+"""Record a machine: keep its executed notebooks as `records/<name>/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building again on every save, and showing it in the browser."""
+"""Build again on every save, and show the site in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the pages are from what the checks of cells, widths and numbers ask: a row for each page."""
+"""Count for each page what the checks of cells, widths and numbers ask, as a table."""
 
 from __future__ import annotations
 

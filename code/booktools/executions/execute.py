@@ -1,4 +1,4 @@
-"""Executing the pages that need it, with progress, limits, and errors that name the line."""
+"""Execute the pages that need it, with progress, limits, and errors that name the line."""
 
 from __future__ import annotations
 

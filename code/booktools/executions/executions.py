@@ -1,4 +1,4 @@
-"""Executed notebooks as the build reads them: once in a process, and what they say is kept for the next.
+"""Read executed notebooks: once in a process, with what they say cached for the next.
 
 Checking a notebook against its schema and opening it takes most of a second; nothing of it is done
 twice for one content. The outputs themselves are read only where a page is built anew.

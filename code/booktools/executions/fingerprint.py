@@ -1,4 +1,4 @@
-"""What an execution of a page depends on: its cells, the modules that they reach, and the locked versions of these.
+"""Compute what an execution of a page depends on: its cells, the modules they reach, locked versions.
 
 Prose is not in it, nor are the words about code (`tokens`): a word may change without running anything.
 """

@@ -1,4 +1,4 @@
-"""Which pages have no valid execution on this machine, and the notebooks that are to be executed for them."""
+"""Find the pages without a valid execution on this machine, and write their notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: what executed notebooks say was measured, on this machine and on every named one."""
+"""Read from executed notebooks what was measured, on this machine and on every named one."""
 
 from __future__ import annotations
 

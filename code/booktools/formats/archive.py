@@ -1,4 +1,4 @@
-"""Zip files that are the same to the byte whenever and wherever they are written of the same files."""
+"""Write zip files that are the same to the byte whenever and wherever they are made of the same files."""
 
 from __future__ import annotations
 

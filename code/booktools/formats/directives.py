@@ -1,4 +1,4 @@
-"""A directive of MyST taken apart: its line, name, argument, options, and the lines that it holds."""
+"""Parse a MyST directive: its line, name, argument, options, and the lines that it holds."""
 
 from __future__ import annotations
 

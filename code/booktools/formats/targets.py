@@ -1,4 +1,4 @@
-"""What references of a plain notebook lead to: titles, and numbers of exercises, figures and equations.
+"""Resolve references of a plain notebook: titles, and numbers of exercises, figures and equations.
 
 They are numbered through the book, in reading order, as on its pages.
 """

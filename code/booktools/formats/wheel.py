@@ -1,4 +1,4 @@
-"""The distribution `dlperf` as a wheel, which pip installs without a network and without building anything."""
+"""Build the distribution `dlperf` as a wheel, which pip installs without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue: what stands in figures, tables, outputs and code comments, in another language.
+"""Translate what stands in figures, tables, outputs and code comments.
 
 Numbers in a string become ``#`` and units lose their prefix, so that ``8 threads`` and ``16 threads`` are one entry,
 and so are ``step 0.9 s`` and ``step 870 ms``: which of them is printed is a matter of the machine. A string that has

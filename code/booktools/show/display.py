@@ -1,4 +1,4 @@
-"""What directives and roles share when they show records: machines, strings of the book's own, tables."""
+"""Share what directives and roles need that show records: machines, the book's own strings, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a cell recorded, offered for download: Sphinx copies them beside the page."""
+"""Offer files that a cell recorded for download: Sphinx copies them beside the page."""
 
 from __future__ import annotations
 

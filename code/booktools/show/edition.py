@@ -1,4 +1,4 @@
-"""An edition, the book as one machine shows it, while it is built in one language; what each of its pages has seen.
+"""Hold one edition (a machine, a language) while it is built, and note what each of its pages has seen.
 
 A page is read anew when something that it saw has changed: an execution, a record, a property of a
 machine, its claims, a label. What it sees is noted as it asks, so nothing has to be declared.

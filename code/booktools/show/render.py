@@ -1,4 +1,4 @@
-"""What a page shows of its cells: figures that themes recolour, and every label in the page's language."""
+"""Render cells' outputs: figures that themes recolour, tables, code, labels in the page's language."""
 
 from __future__ import annotations
 

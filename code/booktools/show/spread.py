@@ -1,4 +1,4 @@
-"""How a page says what was measured: with its spread where it is wide, both modes where there are two, marked.
+"""Format a measurement for readers: with its spread where it is wide, both modes where there are two.
 
 Prose ({glue:text}) and tables ({machines}, {here}, {recorded}) say it alike, of whichever machine's record.
 """

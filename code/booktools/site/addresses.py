@@ -1,4 +1,4 @@
-"""What a published site tells search engines, lost readers and those who want to change something.
+"""Write sitemap, `robots.txt` and the 404 page, and link each page to its source.
 
 A map of the site, `robots.txt` and a page for addresses at which there is nothing, where `_config.yml` says where the
 site stands; a link to each page's source, where it names a repository; in the foot of a site that is passed on, the

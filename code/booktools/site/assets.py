@@ -1,4 +1,4 @@
-"""What stands beside the pages: MathJax once for all languages, and nothing that no page asks for."""
+"""Copy and prune static assets: MathJax once for all languages, and nothing that no page asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One build for all languages: check, execute what is stale, build what changed, publish the whole or nothing.
+"""Build all languages: check, execute what is stale, build what changed, publish the whole or nothing.
 
 Each language is built in a process of its own, those that changed side by side. Only when all have
 succeeded does `_build/html` change.

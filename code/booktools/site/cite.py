@@ -1,4 +1,4 @@
-"""{citation}: how the book is cited, in words and for BibTeX, from `CITATION.cff`."""
+"""{citation}: how to cite the book, in words and for BibTeX, from `CITATION.cff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say on the first page whose record the site shows, where it shows one and not the machine that built it."""
+"""Add a note to the first page that names the recorded machine, where the site shows a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One build at a time: two in one folder would spoil each other's work."""
+"""Lock a book's build folder: two builds in one folder would spoil each other's work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look of the site: the book's own theme (``theme/``), in each language.
+"""Register the book's own theme (folder ``theme``) and fill its templates, in each language.
 
 The theme is three templates, a style sheet and two scripts; nothing of Jupyter Book's stock theme
 reaches a page. Every string in a template goes through ``say``, that is through the catalogue of the

@@ -1,4 +1,4 @@
-"""Where a site comes from and where it stands: version, commit, and the addresses that `_config.yml` gives.
+"""Return the version, commit and addresses of a site, which `_config.yml` and `CITATION.cff` give.
 
 Without an address nothing on the site leads there::
 

@@ -1,4 +1,4 @@
-"""Putting a finished site in the place of the one before it, in one step that cannot be seen half done."""
+"""Replace the published site by a newly built one in one step, atomic where the system can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search page looks through: the text of each section, and for Chinese pages an index of words.
+"""Build the search index: the text of each section, and for Chinese pages an index of words.
 
 Sphinx's own Chinese search cuts the text into words by a dictionary but leaves the query whole, so
 that a phrase finds nothing. Han characters need no index: the search page looks for them in the text

@@ -1,4 +1,4 @@
-"""One language of the site, as Sphinx builds it: each in a process of its own, from pages joined with executions.
+"""Build one language with Sphinx, in a process of its own, from pages joined with executions.
 
 `build` starts these processes; ``jupyter-book build .`` comes to it through ``setup`` below.
 """

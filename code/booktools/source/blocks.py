@@ -1,4 +1,4 @@
-"""A page as a list of blocks: headings, paragraphs, list items, cells, equations, directives.
+"""Parse a page into blocks: headings, paragraphs, list items, cells, equations, directives.
 
 What parity compares and lints read. Prose inside a directive (an exercise, a caption, a claim)
 counts as blocks of their own.

@@ -1,4 +1,4 @@
-"""Where everything is: one `_config.yml`, one `_toc.yml`, a folder of pages for each language."""
+"""Locate the book's files: one `_config.yml`, one `_toc.yml`, a folder of pages for each language."""
 
 from __future__ import annotations
 

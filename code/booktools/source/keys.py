@@ -1,4 +1,4 @@
-"""Keys: what the outputs of an executed page are stored under. A key stands for one value."""
+"""Check the keys under which an executed page's outputs are stored: each stands for one value."""
 
 from __future__ import annotations
 

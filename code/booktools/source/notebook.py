@@ -1,4 +1,4 @@
-"""Notebooks: their cells, what these stored in their outputs, and a page joined with an execution of it."""
+"""Read notebooks: their cells, what these stored, and a page joined with an execution of it."""
 
 from __future__ import annotations
 

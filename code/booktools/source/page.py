@@ -1,4 +1,4 @@
-"""A page's source: read once in a process, and parsed once for as long as it stays the same."""
+"""Read and parse a page's source, once for as long as it stays the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code without the words about it: what an execution depends on of a cell or a module.
+"""Strip comments, docstrings and layout from code: what is left is what an execution depends on.
 
 A comment, a docstring or a line broken elsewhere changes nothing that runs, so it must not make a record stale.
 """
