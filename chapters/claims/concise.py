@@ -72,6 +72,13 @@ CLAIMS: tuple[Claim, ...] = (
         rival=Rival("sharded, each device keeps as much as under DDP", _nothing_sharded),
     ),
     Claim(
+        id="concise.named",
+        basis="source",
+        keys=("concise.named", "concise.named-plain"),
+        holds=lambda r: r["concise.named"] == 3,
+        rival=Rival("checks name no more ranks than none do", lambda r: {"concise.named": r["concise.named-plain"]}),
+    ),
+    Claim(
         id="concise.restarted",
         basis="theory",
         keys=("concise.killed-off", "concise.killed-right-off", "concise.killed-step"),
@@ -89,6 +96,7 @@ OUTCOMES: tuple[Outcome, ...] = (
         ("concise.pieces-gradients", "concise.ddp-gradients"),
         lambda r: r["concise.pieces-gradients"] > r["concise.ddp-gradients"],
     ),
+    Outcome("concise.unsaid", ("concise.unsaid",), lambda r: r["concise.unsaid"] == 1),
     Outcome("concise.as-good", ("concise.as-ours",), lambda r: _is_near(r["concise.as-ours"].median, 0.05)),
     Outcome("concise.too-large", ("concise.as-it-comes",), lambda r: r["concise.as-it-comes"].quartiles[0] > 1.02),
     Outcome("concise.too-small", ("concise.smallest",), lambda r: r["concise.smallest"].quartiles[0] > 1.02),
