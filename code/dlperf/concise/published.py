@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlperf.alpha_beta import Line
@@ -90,6 +91,11 @@ def a100(flops: float) -> Cluster:
     return Cluster(flops, memory=80e9, between=Line(LATENCY, 1 / 25e9), inner=Line(LATENCY, 1 / 300e9))
 
 
-def fits(cluster: Cluster, runs: tuple[Run, ...] = UNSEEN) -> list[float]:
+def fits(cluster: Cluster, runs: Sequence[Run] = UNSEEN) -> list[float]:
     """Returns predicted over published seconds of a step, for each of ``runs``."""
     return [run.predict(cluster).seconds / run.seconds for run in runs]
+
+
+def fits_of_computing(cluster: Cluster, runs: Sequence[Run] = UNSEEN) -> list[float]:
+    """Returns the same for a step in which sending costs nothing: the rival of the model."""
+    return [run.predict(cluster).compute / run.seconds for run in runs]
