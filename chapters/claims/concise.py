@@ -87,6 +87,17 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         rival=Rival("it begins anew, which ends with the same loss", lambda r: {"concise.killed-step": 0}),
     ),
+    Claim(
+        id="concise.scale",
+        basis="prediction",
+        keys=("concise.scale-least", "concise.scale-most", "concise.scale-free-least", "concise.scale-free-most"),
+        holds=lambda r: all(_is_near(r[f"concise.scale-{end}"], 0.15) for end in ("least", "most")),
+        fails_on=dict.fromkeys(("cpu-2-cores-zen1", "cpu-2-cores-zen3", "h100"), "concise-scale"),  # computed: on all
+        rival=Rival(
+            "nothing has to be sent, or all of it hides",
+            lambda r: {f"concise.scale-{end}": r[f"concise.scale-free-{end}"] for end in ("least", "most")},
+        ),
+    ),
 )
 
 OUTCOMES: tuple[Outcome, ...] = (
@@ -112,4 +123,6 @@ PREDICTIONS = (
     fit("concise-hosts", "concise.rare-ratio"),
     fit("concise-ours", "concise.fit-least"),
     fit("concise-ours", "concise.fit-most"),
+    fit("concise-scale", "concise.scale-least"),
+    fit("concise-scale", "concise.scale-most"),
 )

@@ -8,6 +8,8 @@
 ``young``       how often to save, where machines fail
 ``forecast``    a step, its bytes and its memory, predicted
 ``buckets``     DDP's buckets of several sizes beside ours, in processes that stay
-``drawings``    the figures and tables
+``at_scale``    a step of a GPT on up to thousands of GPUs, split in three ways
+``published``   steps that a paper printed: one given to that model, the others for it to predict
+``drawings``    the figures and tables; those past one machine in ``drawings_scale``
 ==============  ======================================================================
 """
