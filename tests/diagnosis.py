@@ -23,7 +23,6 @@ from dlperf.slow import ranks
 
 PAGE = Path(__file__).parents[1] / "chapters/en/slow.md"
 OWN = "def step("  # the cell in whose place readers put their own
-SHOWN = re.compile(r"DataLoader\(|launched")  # what the page shows of its own, for want of the reader's
 Names = dict[str, Any]
 
 
