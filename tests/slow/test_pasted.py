@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -91,6 +93,29 @@ def test_what_yields_nothing_more_is_named(used_up: Any) -> None:
     names["step"] = lambda _: None
     with pytest.raises(ValueError, match="pass your loader"):
         names["waiting"](used_up, steps=9)
+
+
+def test_a_function_that_is_no_operator_is_named_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    names = images()
+    define(names)
+    names["functions"](lambda: (names["step"](), sleep(0.2)), count=1000)
+    found = [re.fullmatch(r" *([0-9.]+) ms  (\S+)\(\)", line) for line in capsys.readouterr().out.splitlines()]
+    seconds = {each[2]: float(each[1]) / 1e3 for each in found if each}
+    assert seconds["time.sleep"] >= 0.2
+    assert seconds.keys() > {"step", "run_backward"}  # Python's own, and a method of PyTorch's
+
+
+def test_a_running_mean_that_leads_back_grows_in_operators_alone() -> None:
+    names = images()
+    define(names)
+    weight, mean = next(names["model"].parameters()), torch.zeros(())
+
+    def turn(_: Any) -> None:
+        nonlocal mean
+        mean = 0.9 * mean + weight.sum()
+
+    assert names["growth"](names["loader"], turn, count=7)["graphs"] == 3 * 7  # two products and sums, once each
+    mean = mean.detach()
 
 
 def test_two_ranks_run_every_leaf(tmp_path: Path) -> None:
