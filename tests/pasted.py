@@ -39,7 +39,8 @@ LAUNCHES = "launched.run()"
 
 def sections(page: Path = PAGE) -> dict[str, list[str]]:
     """Returns the sources of the cells that a reader sees, by the label of the section in which they stand."""
-    label, found = "", {}
+    label = ""
+    found: dict[str, list[str]] = {}
     for cell in read_page(page).cells:
         if cell.cell_type == "markdown":
             for label in LABEL.findall(cell.source):
@@ -91,8 +92,8 @@ class Pasted:
     """
 
     def __init__(self, names: Names) -> None:
-        self.names, self.before, self.sections = names, {}, sections()
-        self.needs = needs()
+        self.names, self.sections, self.needs = names, sections(), needs()
+        self.before: dict[tuple[str, ...], Names] = {}
 
     def leaf(self, label: str, after: Iterable[str] | None = None, only: re.Pattern[str] | None = None) -> Names:
         """Executes a leaf's cells, or those in which something is found; returns its names."""

@@ -98,7 +98,12 @@ def test_what_yields_nothing_more_is_named(used_up: Any) -> None:
 def test_a_function_that_is_no_operator_is_named_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     names = images()
     define(names)
-    names["functions"](lambda: (names["step"](), sleep(0.2)), count=1000)
+
+    def turn() -> None:
+        names["step"]()
+        sleep(0.2)
+
+    names["functions"](turn, count=1000)
     found = [re.fullmatch(r" *([0-9.]+) ms  (\S+)\(\)", line) for line in capsys.readouterr().out.splitlines()]
     seconds = {each[2]: float(each[1]) / 1e3 for each in found if each}
     assert seconds["time.sleep"] >= 0.2
