@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -20,7 +16,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.conftest import ROOT
 from tests.diagnosis import PAGE, Names, define, shown
 from tests.pasted import PROGRAMS, TOP, TRAINS, Pasted, Residual, images, needs, program, sections, series
 
@@ -121,26 +116,6 @@ def test_a_running_mean_that_leads_back_grows_in_operators_alone() -> None:
 
     assert names["growth"](names["loader"], turn, count=7)["graphs"] == 3 * 7  # two products and sums, once each
     mean = mean.detach()
-
-
-def test_two_ranks_run_every_leaf(tmp_path: Path) -> None:
-    out = tmp_path / "found.json"
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    variables = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}/code:{ROOT}"}
-    done = subprocess.run(
-        [*launcher, "-m", "tests.pasted", out],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=480,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text(encoding="ascii"))
-    assert list(found) == list(PROGRAMS)
-    for each in found.values():
-        assert each["leaves"] == list(needs())
-        assert each["sent"] == pytest.approx(1)
-        assert [len(rank["waits"]) for rank in each["pace"]] == [2, 2]
 
 
 def test_a_loader_is_left_after_so_many_steps() -> None:
