@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
@@ -23,7 +22,6 @@ from dlperf.slow import ranks
 
 PAGE = Path(__file__).parents[1] / "chapters/en/slow.md"
 OWN = "def step("  # the cell in whose place readers put their own
-SHOWN = re.compile(r"DataLoader\(|launched")  # what the page shows of its own, for want of the reader's
 Names = dict[str, Any]
 
 

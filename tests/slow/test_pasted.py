@@ -2,101 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
-from tests.diagnosis import PAGE, SHOWN, Names, define, shown
-
-
-class Residual(nn.Module):
-    """A small ResNet: convolutions and batch normalization, with a sum around them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem = nn.Conv2d(3, 9, 3, padding=1)
-        self.block = nn.Sequential(nn.BatchNorm2d(9), nn.ReLU(), nn.Conv2d(9, 9, 3, padding=1))
-        self.head = nn.Linear(9, 5)
-
-    def forward(self, images: Tensor) -> Tensor:
-        x = self.stem(images)
-        return self.head((x + self.block(x)).mean((2, 3)))
-
-
-class Recurrent(nn.Module):
-    """An LSTM whose last state is a number."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lstm = nn.LSTM(3, 10, batch_first=True)
-        self.head = nn.Linear(10, 1)
-
-    def forward(self, series: Tensor) -> Tensor:
-        states, _ = self.lstm(series)
-        return self.head(states[:, -1]).squeeze(1)
-
-
-class WithLoss(nn.Module):
-    """A network that returns its loss, and takes its targets by name."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedded, self.head = nn.Embedding(11, 7), nn.Linear(7, 11)
-
-    def forward(self, words: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        scores = self.head(self.embedded(words))
-        return {"loss": F.cross_entropy(scores.flatten(0, 1), labels.flatten()), "scores": scores}
-
-
-def program(model: nn.Module, data: Any, loss: Callable[[nn.Module, Any], Tensor], size: int) -> Names:
-    """Returns what the page asks a reader to bring, and a ``loader`` of their own."""
-    optimizer = torch.optim.AdamW(model.parameters())
-    loader = DataLoader(data, size)
-    batch = next(iter(loader))
-
-    def step(batch: Any = batch) -> Tensor:
-        optimizer.zero_grad()
-        lost = loss(model, batch)
-        lost.backward()
-        optimizer.step()
-        return lost.detach()
-
-    return {
-        "torch": torch,
-        "model": model,
-        "optimizer": optimizer,
-        "device": torch.device("cpu"),
-        "batch": batch,
-        "step": step,
-        "loader": loader,
-    }
-
-
-def images() -> Names:
-    data = [(torch.randn(3, 6, 6), torch.tensor(i % 5)) for i in range(24)]
-    return program(Residual(), data, lambda net, pair: F.cross_entropy(net(pair[0]), pair[1]), 8)
-
-
-def series() -> Names:
-    """A loader of dicts, one of whose entries is no tensor, and fewer examples than an eighth can be taken of."""
-    data = [{"series": torch.randn(4, 3), "target": torch.randn(()), "name": f"row {i}"} for i in range(9)]
-    return program(Recurrent(), data, lambda net, each: F.mse_loss(net(each["series"]), each["target"]), 3)
-
-
-def words() -> Names:
-    """A loader with a single batch."""
-    data = [{"words": torch.randint(11, (4,)), "labels": torch.randint(11, (4,))} for _ in range(16)]
-    return program(WithLoss(), data, lambda net, each: net(**each)["loss"], 16)
+from tests.diagnosis import PAGE, Names, define, shown
+from tests.pasted import PROGRAMS, TOP, TRAINS, Pasted, Residual, images, needs, program, sections, series
 
 
 @pytest.fixture
@@ -107,20 +28,94 @@ def _as_before() -> Iterator[None]:
     torch.compiler.reset()
 
 
-@pytest.mark.usefixtures("_as_before")
-@pytest.mark.parametrize("own", [images, series, words])
-def test_every_cell_runs_on_a_model_that_is_not_the_books(own: Callable[[], Names]) -> None:
+def test_each_leaf_names_cells_that_are_there_and_both_languages_name_the_same() -> None:
+    found = needs()
+    assert found == needs(PAGE.parents[1] / "zh" / PAGE.name)
+    assert len(found) > 20
+    assert all(after[:1] == [TOP] for after in found.values())
+    assert {each for after in found.values() for each in after} <= set(sections())
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def pasted(request: pytest.FixtureRequest) -> Pasted:
     torch.manual_seed(0)
+    return Pasted(PROGRAMS[request.param]())
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on machines of few cores
+@pytest.mark.usefixtures("_as_before")
+@pytest.mark.parametrize("leaf", needs())
+def test_a_leaf_runs_after_the_cells_that_it_needs_and_no_others(pasted: Pasted, leaf: str) -> None:
+    forward = pasted.names["model"].forward
+    pasted.leaf(leaf, only=None if pasted.names["model"].__class__ is Residual else TRAINS)
+    assert pasted.names["model"].forward == forward
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.parametrize(("leaf", "less"), [("slow-data", "slow-busy"), ("slow-grows", "slow-later")])
+def test_what_a_leaf_needs_it_needs(leaf: str, less: str) -> None:
+    own = Pasted(images())
+    with pytest.raises(NameError):
+        own.leaf(leaf, after=[each for each in own.needs[leaf] if each != less])
+
+
+@pytest.mark.parametrize("own", PROGRAMS.values(), ids=PROGRAMS)
+def test_clocks_begin_a_short_loader_again(own: Callable[[], Names]) -> None:
     names = own()
-    forward = names["model"].forward
-    for source in shown():
-        if not SHOWN.search(source):
-            exec(compile(source, PAGE.name, "exec"), names)
-    assert sum(bool(SHOWN.search(source)) for source in shown()) == 6
+    define(names)
+    assert len(names["loader"]) <= 3
+    assert 0 < names["busy"](names["loader"]) <= 1
     assert 0 <= names["waiting"](names["loader"]) <= 1
-    assert 0 < names["busy"](9 * [names["batch"]]) <= 1
-    assert names["model"].forward == forward
+    assert names["growth"](names["loader"])["graphs"] == 0
     assert names["types"]()[1] == []
+
+
+def test_a_loader_of_three_batches_is_begun_again_as_often_as_needed() -> None:
+    names = images()
+    define(names)
+    taken: list[Any] = []
+    names["step"] = taken.append
+    names["waiting"]([1, 2, 3], steps=9)
+    assert taken == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
+    assert set(names["growth"]([1, 2, 3], taken.append, count=7)) >= {"tensors", "process"}
+    assert taken[10:] == [1, 2, 3, 1, 2, 3, 1, 2]
+
+
+@pytest.mark.parametrize("used_up", [[], iter([1, 2, 3])], ids=["empty", "an iterator"])
+def test_what_yields_nothing_more_is_named(used_up: Any) -> None:
+    names = images()
+    define(names)
+    names["step"] = lambda _: None
+    with pytest.raises(ValueError, match="pass your loader"):
+        names["waiting"](used_up, steps=9)
+
+
+def test_a_function_that_is_no_operator_is_named_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    names = images()
+    define(names)
+
+    def turn() -> None:
+        names["step"]()
+        sleep(0.2)
+
+    names["functions"](turn, count=1000)
+    found = [re.fullmatch(r" *([0-9.]+) ms  (\S+)\(\)", line) for line in capsys.readouterr().out.splitlines()]
+    seconds = {each[2]: float(each[1]) / 1e3 for each in found if each}
+    assert seconds["time.sleep"] >= 0.2
+    assert seconds.keys() > {"step", "run_backward"}  # Python's own, and a method of PyTorch's
+
+
+def test_a_running_mean_that_leads_back_grows_in_operators_alone() -> None:
+    names = images()
+    define(names)
+    weight, mean = next(names["model"].parameters()), torch.zeros(())
+
+    def turn(_: Any) -> None:
+        nonlocal mean
+        mean = 0.9 * mean + weight.sum()
+
+    assert names["growth"](names["loader"], turn, count=7)["graphs"] == 3 * 7  # two products and sums, once each
+    mean = mean.detach()
 
 
 def test_a_loader_is_left_after_so_many_steps() -> None:

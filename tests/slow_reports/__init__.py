@@ -50,6 +50,7 @@ NAMES = (
     "average_of_weights_in_a_loop",
     "gradients_read_one_by_one",
     "compiled_for_each_length",
+    "counter_in_the_compiled_model",
     "threads_of_the_whole_host",
     "threads_in_each_worker",
     "sent_after_every_part",
@@ -58,6 +59,7 @@ NAMES = (
     "float64_in_the_loss",
     "gradient_for_every_word",
     "metric_kept_with_its_graph",
+    "running_mean_with_its_graph",
     "samples_kept_by_the_data_set",
     "rate_since_the_start",
 )
