@@ -22,8 +22,8 @@ from booktools.prepare import prepare
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]
-LIMIT = 300
-"""Seconds for one cell."""
+LIMIT = 600
+"""Seconds for one cell: it only ends a hang."""
 
 
 @dataclass(frozen=True)
