@@ -31,8 +31,9 @@ BUDGETS = {"install": 300, "short": 480, "processes": 240, "gpu": 480, "browser"
 """Each piece, a target of the Makefile, and the seconds for which it may keep a core busy; two quiet cores have twenty
 minutes' worth of them. In the order in which they begin: what waits most beside one another, and last what never waits.
 """
-AFTER = {"browser": "short"}
-"""The piece that must have ended before another begins: the sites under test take short executions where they must."""
+AFTER = {"gpu": "short", "browser": "short"}
+"""The piece that must have ended before another begins: rehearsals take from short executions what uses no GPU, and the
+sites under test take them where no record is current."""
 AT_ONCE = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 """How many pieces run at a time, after `install`."""
 LAST_LINES = 15

@@ -127,7 +127,7 @@ def test_two_pieces_run_side_by_side_and_each_is_shown_whole(
         (["check", "short"], ["install"], 2, []),
         (["short", "processes", "gpu"], [], 2, ["short", "processes"]),
         (["short", "processes", "gpu"], [], 1, ["short"]),
-        (["gpu", "browser"], ["short"], 2, ["gpu"]),
+        (["gpu", "browser"], ["processes"], 2, ["gpu"]),
         (["browser", "check"], ["short"], 2, ["check"]),  # what comes after another waits, not those behind it
         (["browser"], ["check"], 2, ["browser"]),
         (["browser"], ["gpu", "check"], 2, []),

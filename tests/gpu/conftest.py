@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -14,13 +15,19 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from nbformat import NotebookNode
 from rehearsal.execution import ROOT, Rehearsal, copy_of_the_book, rehearse, variables
 from rehearsal.forks import Forks
-from rehearsal.gpu_lines import gpu_only
+from rehearsal.gpu_lines import gpu_only, read_page
+from rehearsal.left_out import left_out
 from simulated_cuda import VERSION
 from simulated_cuda.build import library as built
 
-from booktools.book import Book
+from booktools.book import Book, BookError
+from booktools.executions import open_notebook, reading
+from booktools.fingerprint import fingerprint
+from booktools.notebook import code_cells
+from booktools.page import source
 from dlperf.environment import cores
 
 BOOK = Book(ROOT)
@@ -78,6 +85,22 @@ def run(library: Path) -> Iterator[Run]:
         yield forks.run
 
 
+def in_short(page: str) -> dict[int, NotebookNode]:
+    """Returns the cells of a page that need not be rehearsed, as `make short` executed them; none if it has not."""
+    path, found = ROOT / "notebooks-short" / f"{page}.ipynb", dict[int, NotebookNode]()
+    with contextlib.suppress(BookError, FileNotFoundError):
+        said = reading(BOOK, path)
+        if said.whole and said.mark.get("fingerprint") == fingerprint(BOOK, source(BOOK, page)):
+            executed = code_cells(open_notebook(path))
+            found = {number: executed[number] for number in left_out(page, sources(page))}
+    return found
+
+
+def sources(page: str) -> list[str]:
+    """Returns the source of each code cell of a page."""
+    return [cell.source for cell in code_cells(read_page(BOOK.page("en", page)))]
+
+
 class Rehearsals:
     """All rehearsals by page and number of GPUs; each begins when a test first asks for it, or for any that follow."""
 
@@ -98,8 +121,9 @@ class Rehearsals:
         folder = self.folder / f"{page}-{devices}"
         folder.mkdir()
         given = variables(folder, self.lines, self.library, devices)
-        only = self.begun[page, 1].result().using if devices > 1 else None
-        return rehearse(self.books[devices], page, folder, given, only)
+        if devices > 1:
+            return rehearse(self.books[devices], page, folder, given, self.begun[page, 1].result().using)
+        return rehearse(self.books[devices], page, folder, given, instead=in_short(page))
 
     def __call__(self, page: str, devices: int) -> Rehearsal:
         """Returns what came of a page, once it is there."""
