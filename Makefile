@@ -65,7 +65,7 @@ units: $(READY)
 
 # Pages wait for links and processes two fifths of their time: two at a time leave two cores idle as often.
 short: $(READY) ## execute every chapter under nbmake in short: every line, but not as often
-	@$(BIN)/pytest --nbmake --nbmake-timeout=600 --overwrite -q -n 3 --maxschedchunk 1 $(REPORT) notebooks-short
+	@$(BIN)/pytest --nbmake --nbmake-timeout=1200 --overwrite -q -n 3 --maxschedchunk 1 $(REPORT) notebooks-short
 
 chapters: $(READY) ## execute every chapter under nbmake in full
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks

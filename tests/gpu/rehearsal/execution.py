@@ -24,7 +24,7 @@ from booktools.prepare import prepare
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]
-LIMIT = 600
+LIMIT = 1200
 """Seconds for one cell: it only ends a hang."""
 
 
