@@ -40,8 +40,17 @@ def cells(page: str) -> int:
     return BOOK.page("en", page).read_text(encoding="utf-8").count("{code-cell}")
 
 
+def waits_for_rehearsals(item: pytest.Item) -> bool:
+    """Returns whether a test asks for a rehearsal."""
+    return "rehearsals" in getattr(item, "fixturenames", ())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips all of it where there is nothing to simulate, or nothing to do it with; says which."""
+    """Puts what waits for rehearsals last: these begin at once, and the others run meanwhile.
+
+    Skips all of it where there is nothing to simulate, or nothing to do it with; says which.
+    """
+    items.sort(key=waits_for_rehearsals)
     why = ""
     if sys.platform != "linux":
         why = "the simulated GPU is built for Linux"
@@ -140,9 +149,16 @@ def rehearsals(
     wanted = set()
     for item in request.session.items:
         given = getattr(getattr(item, "callspec", None), "params", {})
-        if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
+        if "devices" in given and waits_for_rehearsals(item):
             wanted |= {(page, given["devices"]) for page in ([given["page"]] if "page" in given else PAGES)}
     for page, devices in sorted(wanted, key=lambda each: (each[1], -cells(each[0]))):
         found.begin(page, devices)
     yield found
     found.pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rehearsals_begin_first(request: pytest.FixtureRequest) -> None:
+    """Begins the rehearsals that tests of this session ask for before the tests that need none."""
+    if any(map(waits_for_rehearsals, request.session.items)):
+        request.getfixturevalue("rehearsals")
