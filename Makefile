@@ -63,8 +63,9 @@ lints: $(READY)
 units: $(READY)
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) $(addprefix --ignore=tests/,build slow browser gpu long) tests
 
+# Pages wait for links and processes two fifths of their time: two at a time leave two cores idle as often.
 short: $(READY) ## execute every chapter under nbmake in short: every line, but not as often
-	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -q -n 2 --maxschedchunk 1 $(REPORT) notebooks-short
+	@$(BIN)/pytest --nbmake --nbmake-timeout=1200 --overwrite -q -n 3 --maxschedchunk 1 $(REPORT) notebooks-short
 
 chapters: $(READY) ## execute every chapter under nbmake in full
 	@$(BIN)/pytest --nbmake --nbmake-timeout=300 --overwrite -v notebooks

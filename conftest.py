@@ -35,6 +35,12 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
+def workers(config: pytest.Config) -> int:
+    """Returns how many processes the tests are given to; 1 where there is only this one."""
+    given = getattr(config, "workerinput", {"workercount": config.getoption("numprocesses", default=None)})
+    return int(given["workercount"] or 1)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Writes every page that is to be executed as a notebook; unchanged ones keep their outputs."""
     if not runs_notebooks(config) or is_worker(config):
@@ -54,7 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not runs_notebooks(config):
         return
     seconds = {item: expected_seconds(BOOK, item.path.stem) or 0.0 for item in items}
-    items.sort(key=lambda item: -seconds[item])
+    if is_short():
+        order = short.longest_first((item.path.stem for item in items), workers(config))
+        items.sort(key=lambda item: order.index(item.path.stem))
+    else:
+        items.sort(key=lambda item: -seconds[item])
     for number, item in enumerate(items, 1):
         about = "" if is_short() else f" (about {tqdm.format_interval(seconds[item])})"
         config.get_terminal_writer().line(

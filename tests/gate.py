@@ -1,7 +1,9 @@
 """Everything that must pass, piece by piece: `make test` runs this, with any Python from 3.11 on and nothing else.
 
-All pieces run, whatever failed before them. The end lists every failed test with its first line, and what each piece
-took beside its budget. Where all passed, `_build/tested.json` says which tree it was; ``--tested`` compares it.
+All pieces run, whatever failed before them, two side by side where there are two cores: a piece waits for processes,
+links and its slowest test, and leaves a core idle meanwhile. What a piece prints is kept apart, in `_build/gate`, and
+shown whole when the piece ends. The end lists every failed test with its first line, and what each piece took beside
+its budget. Where all passed, `_build/tested.json` says which tree it was; ``--tested`` compares it.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as xml
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,42 +27,123 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "_build" / "gate"
 MARK = ROOT / "_build" / "tested.json"
-BUDGETS = {"install": 150, "check": 120, "short": 240, "build": 180, "processes": 120, "gpu": 240, "browser": 150}
-"""Each piece, a target of the Makefile, and the seconds that it may take on two quiet cores."""
+BUDGETS = {"install": 300, "short": 480, "processes": 240, "gpu": 480, "browser": 300, "build": 360, "check": 240}
+"""Each piece, a target of the Makefile, and the seconds for which it may keep a core busy; two quiet cores have twenty
+minutes' worth of them. In the order in which they begin: what waits most beside one another, and last what never waits.
+"""
+AFTER = {"gpu": "short", "browser": "short"}
+"""The piece that must have ended before another begins: rehearsals take from short executions what uses no GPU, and the
+sites under test take them where no record is current."""
+AT_ONCE = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+"""How many pieces run at a time, after `install`."""
 LAST_LINES = 15
+GRACE_S = 30.0
+"""How long a piece may take to end when all of it is interrupted."""
 
 
 @dataclass
 class Result:
-    """What came of one piece: its seconds, whether it passed, the tests by outcome, and each failure's first line."""
+    """What came of one piece: its seconds, those of its processes on a core, whether it passed, the tests by outcome,
+    and each failure's first line."""
 
     piece: str
     seconds: float
+    cpu_seconds: float
     passed: bool
     tests: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
 
-def run(piece: str) -> Result:
-    """Runs one target of the Makefile, showing what it prints."""
-    report = REPORTS / f"{piece}.xml"
-    report.unlink(missing_ok=True)
-    print(f"\n=== {piece} ===", flush=True)
-    start, tail = time.monotonic(), deque[str](maxlen=LAST_LINES)
-    command = ["make", "--no-print-directory", piece, f"REPORT=--junitxml={report}"]
-    clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, cwd=ROOT, env=clean, text=True, **streams) as process:
-        assert process.stdout
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            tail.append(line.rstrip())
-    result = Result(piece, time.monotonic() - start, process.returncode == 0)
-    if report.is_file():
-        read_report(report, result)
-    if not result.passed and not result.failures:
-        result.failures = [f"{piece} ended with {process.returncode}; its last lines:", *(f"  {line}" for line in tail)]
-    return result
+class Piece:
+    """A target of the Makefile that runs, in this process's group. What it prints goes to a file of its own."""
+
+    def __init__(self, name: str, alone: bool) -> None:
+        self.name, self.alone = name, alone
+        self.report, self.log = REPORTS / f"{name}.xml", REPORTS / f"{name}.log"
+        self.report.unlink(missing_ok=True)
+        command = ["make", "--no-print-directory", name, f"REPORT=--junitxml={self.report}"]
+        clean = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        self.found: Result | None = None
+        self.shown, self.start = 0, time.monotonic()
+        print(f"\n=== {name}{'' if alone else ' begins'} ===", flush=True)
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=clean, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def result(self) -> Result | None:
+        """Returns what came of it, once it has ended; processes for which nobody waited are in no seconds."""
+        if self.found:
+            return self.found
+        pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return None
+        code = self.process.returncode = os.waitstatus_to_exitcode(status)
+        taken = time.monotonic() - self.start
+        self.found = Result(self.name, taken, used.ru_utime + used.ru_stime, code == 0)
+        if self.report.is_file():
+            read_report(self.report, self.found)
+        if code and not self.found.failures:
+            last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
+            said = [f"{self.name} ended with {code}; its last lines:", *(f"  {line.rstrip()}" for line in last)]
+            self.found.failures = said
+        return self.found
+
+    def show(self) -> None:
+        """Prints what it has printed: of one that is alone at any time, of others all at once when they have ended."""
+        if self.found and not self.alone:
+            print(f"\n=== {self.name}, {clock(self.found.seconds)} ===", flush=True)
+        if self.found or self.alone:
+            with self.log.open("rb") as log:
+                log.seek(self.shown)
+                sys.stdout.buffer.write(log.read())
+                sys.stdout.flush()
+                self.shown = log.tell()
+
+
+def run(pieces: list[str], at_once: int = AT_ONCE) -> list[Result]:
+    """Returns what came of these pieces, of which at most ``at_once`` run at a time, in the order of the table.
+
+    Whatever interrupts this ends them too.
+    """
+    waiting, running, ended = list(pieces), list[Piece](), list[Piece]()
+    try:
+        while waiting or running:
+            for name in startable(waiting, [each.name for each in running], at_once):
+                waiting.remove(name)
+                running.append(Piece(name, at_once == 1 or name == "install" or len(pieces) == 1))
+            time.sleep(0.1)
+            ended += [piece for piece in running if piece.result()]
+            for piece in running:
+                piece.show()
+            running = [piece for piece in running if not piece.found]
+    except KeyboardInterrupt:  # a terminal's Ctrl-C has reached the pieces too
+        end(running, (None, signal.SIGTERM, signal.SIGKILL))
+        raise
+    except BaseException:
+        end(running, (signal.SIGTERM, signal.SIGKILL))
+        raise
+    found = {piece.name: piece.found for piece in ended if piece.found}
+    return [found[name] for name in BUDGETS if name in found]
+
+
+def startable(waiting: list[str], running: list[str], at_once: int) -> list[str]:
+    """Returns which of the pieces ``waiting`` begin now: `install` first and alone, none before what it comes after."""
+    if "install" in (*waiting, *running):
+        return [] if running else ["install"]
+    ready = [name for name in waiting if AFTER.get(name) not in (*waiting, *running)]
+    return ready[: max(0, at_once - len(running))]
+
+
+def end(running: list[Piece], signals: tuple[signal.Signals | None, ...]) -> None:
+    """Waits until these pieces have ended, after each of ``signals`` that they are sent as long as it has to be."""
+    for number in signals:
+        deadline = time.monotonic() + GRACE_S
+        for piece in running:
+            if number and not piece.result():
+                piece.process.send_signal(number)
+        while any(piece.result() is None for piece in running) and time.monotonic() < deadline:
+            time.sleep(0.1)
 
 
 def read_report(report: Path, result: Result) -> None:
@@ -83,20 +167,25 @@ def clock(seconds: float) -> str:
     return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"
 
 
-def summary(results: list[Result]) -> Iterator[str]:
-    """Yields the lines that end a run: the table, every failure, and the number of tests."""
-    yield f"\n{'piece':<12}{'took':>8}{'budget':>8}{'passed':>8}{'failed':>8}{'skipped':>9}"
+def summary(results: list[Result], took: float) -> Iterator[str]:
+    """Yields the lines that end a run of so many seconds: the table, every failure, and the number of tests."""
+    yield f"\n{'piece':<12}{'took':>8}{'of a core':>11}{'budget':>8}{'passed':>8}{'failed':>8}{'skipped':>9}"
     for each in results:
         counts = f"{each.tests['passed']:>8}{each.tests['failed']:>8}{each.tests['skipped']:>9}"
-        over = "  over its budget" if each.seconds > BUDGETS[each.piece] else ""
+        over = "  over its budget" if each.cpu_seconds > BUDGETS[each.piece] else ""
         failed = "" if each.passed else "  FAILED"
-        yield f"{each.piece:<12}{clock(each.seconds):>8}{clock(BUDGETS[each.piece]):>8}{counts}{failed}{over}"
-    took, budget = sum(each.seconds for each in results), sum(BUDGETS[each.piece] for each in results)
-    yield f"{'together':<12}{clock(took):>8}{clock(budget):>8}\n"
+        yield f"{times(each.piece, each.seconds, each.cpu_seconds, BUDGETS[each.piece])}{counts}{failed}{over}"
+    busy, budget = sum(each.cpu_seconds for each in results), sum(BUDGETS[each.piece] for each in results)
+    yield f"{times('together', took, busy, budget)}\n"
     for each in results:
         yield from (f"FAILED {line}" if not line.startswith(" ") else line for line in each.failures)
     tests = sum((each.tests for each in results), Counter[str]())
     yield f"{tests['passed']} passed, {tests['failed']} failed, {tests['skipped']} skipped"
+
+
+def times(name: str, took: float, busy: float, budget: float) -> str:
+    """Returns the first columns of a row: how long something took, for how long it kept cores busy, and its budget."""
+    return f"{name:<12}{clock(took):>8}{clock(busy):>11}{clock(budget):>8}"
 
 
 def tree() -> str:
@@ -117,12 +206,14 @@ def processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
-def mark(results: list[Result], tested: str) -> None:
-    """Writes which tree passed, when, in how many seconds for each piece, and on what."""
+def mark(results: list[Result], took: float, tested: str) -> None:
+    """Writes which tree passed, when, in how many seconds altogether and for each piece, and on what."""
     said = {
         "tree": tested,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "took": round(took),
         "seconds": {each.piece: round(each.seconds) for each in results},
+        "cpu_seconds": {each.piece: round(each.cpu_seconds) for each in results},
         "machine": f"{os.cpu_count()} x {processor()}, {platform.system()}, Python {platform.python_version()}",
     }
     MARK.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
@@ -135,8 +226,7 @@ def is_tested() -> bool:
         return False
     said, here = json.loads(MARK.read_text(encoding="utf-8")), tree()
     same = said["tree"] == here
-    took = clock(sum(said["seconds"].values()))
-    print(f"The tree {said['tree'][:12]} passed on {said['date']} in {took} on {said['machine']}.")
+    print(f"The tree {said['tree'][:12]} passed on {said['date']} in {clock(said['took'])} on {said['machine']}.")
     print("It is the tree at hand." if same else f"The tree at hand is another, {here[:12]}: run `make test`.")
     return same
 
@@ -153,17 +243,22 @@ def main() -> int:
         parser.error(f"no such piece: {', '.join(unknown)}; there are {', '.join(BUDGETS)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
     MARK.unlink(missing_ok=True)
-    tested = tree()
-    results = [run(piece) for piece in given.pieces or BUDGETS]
+    tested, start = tree(), time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    results = run(list(dict.fromkeys(given.pieces or BUDGETS)))
+    took = time.monotonic() - start
     passed = all(each.passed for each in results)
     if passed and not given.pieces:
         if tree() == tested:
-            mark(results, tested)
+            mark(results, took, tested)
         else:
             print("The tree changed while it was tested: this run marks none.")
-    print("\n".join(summary(results)), flush=True)
+    print("\n".join(summary(results, took)), flush=True)
     return 0 if passed else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("Interrupted: this run marks no tree.")

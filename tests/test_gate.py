@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 
 from tests import gate
 from tests.conftest import ROOT
+from tests.processes import DEADLINE_S, alive, wait_until
 
 MAKEFILE = """
 install:
@@ -75,7 +79,7 @@ def test_a_green_run_marks_the_tree_that_it_tested(repository: Path) -> None:
             "git add -A && git write-tree", cwd=repository, shell=True, capture_output=True, text=True, check=True
         ).stdout.strip()
     )
-    assert said["seconds"].keys() == gate.BUDGETS.keys()
+    assert said["seconds"].keys() == said["cpu_seconds"].keys() == gate.BUDGETS.keys()
     done = run(repository, "--tested")
     assert done.returncode == 0
     assert "It is the tree at hand." in done.stdout
@@ -90,7 +94,77 @@ def test_one_piece_can_be_run_alone_and_marks_nothing(repository: Path) -> None:
     assert done.returncode == 0
     assert "browser ran" not in done.stdout
     assert not (repository / "_build" / "tested.json").exists()
-    assert "no such piece: chapters; there are install, check" in run(repository, "chapters").stdout
+    assert f"no such piece: chapters; there are {', '.join(gate.BUDGETS)}" in run(repository, "chapters").stdout
+
+
+TOGETHER = """
+short processes:
+\t@echo $@ began && touch $@ && until test -e short -a -e processes; do sleep 0.01; done; echo $@ ended
+browser:
+\t@echo browser ran
+"""
+
+
+def test_two_pieces_run_side_by_side_and_each_is_shown_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Makefile").write_text(TOGETHER)
+    monkeypatch.setattr(gate, "ROOT", tmp_path)
+    monkeypatch.setattr(gate, "REPORTS", tmp_path)
+    results = gate.run(["browser", "processes", "short"], at_once=2)  # each of the last two waits for the other
+    assert [each.piece for each in results] == ["short", "processes", "browser"]
+    assert all(each.passed and each.cpu_seconds > 0 for each in results)
+    said = capfd.readouterr().out
+    for piece in ("short", "processes"):
+        assert re.search(rf"^=== {piece}, 0:\d\d ===\n{piece} began\n{piece} ended$", said, re.M)
+    assert said.index("short ended") < said.index("browser begins")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "running", "at_once", "begin"),
+    [
+        (["check", "install", "short"], [], 2, ["install"]),
+        (["check", "short"], ["install"], 2, []),
+        (["short", "processes", "gpu"], [], 2, ["short", "processes"]),
+        (["short", "processes", "gpu"], [], 1, ["short"]),
+        (["gpu", "browser"], ["processes"], 2, ["gpu"]),
+        (["browser", "check"], ["short"], 2, ["check"]),  # what comes after another waits, not those behind it
+        (["browser"], ["check"], 2, ["browser"]),
+        (["browser"], ["gpu", "check"], 2, []),
+    ],
+)
+def test_which_pieces_begin(waiting: list[str], running: list[str], at_once: int, begin: list[str]) -> None:
+    assert gate.startable(waiting, running, at_once) == begin
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_all_pieces(repository: Path, number: signal.Signals) -> None:
+    """Ctrl-C reaches all processes of the terminal's group, another signal only the one that is sent it."""
+    (repository / "Makefile").write_text("install:\n\t@echo $$$$ > pid.new && mv pid.new pid && exec sleep 100000\n")
+    command = [sys.executable, "tests/gate.py", "install"]
+    process = subprocess.Popen(
+        command,
+        cwd=repository,
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        assert wait_until((repository / "pid").exists)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        said = process.communicate(timeout=DEADLINE_S)[0]
+        pid = int((repository / "pid").read_text())
+        assert process.returncode != 0
+        assert ("Interrupted" in said) == (number == signal.SIGINT)
+        assert not (repository / "_build" / "tested.json").exists()
+        assert wait_until(lambda: not alive([pid]))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_pieces_are_targets_of_the_makefile() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -14,13 +15,19 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from nbformat import NotebookNode
 from rehearsal.execution import ROOT, Rehearsal, copy_of_the_book, rehearse, variables
 from rehearsal.forks import Forks
-from rehearsal.gpu_lines import gpu_only
+from rehearsal.gpu_lines import gpu_only, read_page
+from rehearsal.left_out import left_out
 from simulated_cuda import VERSION
 from simulated_cuda.build import library as built
 
-from booktools.source.book import Book
+from booktools.executions.executions import open_notebook, reading
+from booktools.executions.fingerprint import fingerprint
+from booktools.source.book import Book, BookError
+from booktools.source.notebook import code_cells
+from booktools.source.page import source
 from dlperf.environment import cores
 
 BOOK = Book(ROOT)
@@ -33,8 +40,17 @@ def cells(page: str) -> int:
     return BOOK.page("en", page).read_text(encoding="utf-8").count("{code-cell}")
 
 
+def waits_for_rehearsals(item: pytest.Item) -> bool:
+    """Returns whether a test asks for a rehearsal."""
+    return "rehearsals" in getattr(item, "fixturenames", ())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips all of it where there is nothing to simulate, or nothing to do it with; says which."""
+    """Puts what waits for rehearsals last: these begin at once, and the others run meanwhile.
+
+    Skips all of it where there is nothing to simulate, or nothing to do it with; says which.
+    """
+    items.sort(key=waits_for_rehearsals)
     why = ""
     if sys.platform != "linux":
         why = "the simulated GPU is built for Linux"
@@ -78,6 +94,22 @@ def run(library: Path) -> Iterator[Run]:
         yield forks.run
 
 
+def in_short(page: str) -> dict[int, NotebookNode]:
+    """Returns the cells of a page that need not be rehearsed, as `make short` executed them; none if it has not."""
+    path, found = ROOT / "notebooks-short" / f"{page}.ipynb", dict[int, NotebookNode]()
+    with contextlib.suppress(BookError, FileNotFoundError):
+        said = reading(BOOK, path)
+        if said.whole and said.mark.get("fingerprint") == fingerprint(BOOK, source(BOOK, page)):
+            executed = code_cells(open_notebook(path))
+            found = {number: executed[number] for number in left_out(page, sources(page))}
+    return found
+
+
+def sources(page: str) -> list[str]:
+    """Returns the source of each code cell of a page."""
+    return [cell.source for cell in code_cells(read_page(BOOK.page("en", page)))]
+
+
 class Rehearsals:
     """All rehearsals by page and number of GPUs; each begins when a test first asks for it, or for any that follow."""
 
@@ -98,8 +130,9 @@ class Rehearsals:
         folder = self.folder / f"{page}-{devices}"
         folder.mkdir()
         given = variables(folder, self.lines, self.library, devices)
-        only = self.begun[page, 1].result().using if devices > 1 else None
-        return rehearse(self.books[devices], page, folder, given, only)
+        if devices > 1:
+            return rehearse(self.books[devices], page, folder, given, self.begun[page, 1].result().using)
+        return rehearse(self.books[devices], page, folder, given, instead=in_short(page))
 
     def __call__(self, page: str, devices: int) -> Rehearsal:
         """Returns what came of a page, once it is there."""
@@ -116,9 +149,16 @@ def rehearsals(
     wanted = set()
     for item in request.session.items:
         given = getattr(getattr(item, "callspec", None), "params", {})
-        if "devices" in given and "rehearsals" in getattr(item, "fixturenames", ()):
+        if "devices" in given and waits_for_rehearsals(item):
             wanted |= {(page, given["devices"]) for page in ([given["page"]] if "page" in given else PAGES)}
     for page, devices in sorted(wanted, key=lambda each: (each[1], -cells(each[0]))):
         found.begin(page, devices)
     yield found
     found.pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rehearsals_begin_first(request: pytest.FixtureRequest) -> None:
+    """Begins the rehearsals that tests of this session ask for before the tests that need none."""
+    if any(map(waits_for_rehearsals, request.session.items)):
+        request.getfixturevalue("rehearsals")

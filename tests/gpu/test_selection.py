@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import nbformat
 import pytest
-from rehearsal.selection import needed
+from rehearsal.left_out import NOT_REHEARSED, as_if_rehearsed, left_out, named
+from rehearsal.selection import from_a_gpu, needed
 
-from tests.gpu.conftest import PAGES, Rehearsals
+from dlperf.records import MIME, PREFIX
+from tests.gpu.conftest import PAGES, Rehearsals, sources
 
 
 @pytest.mark.parametrize(
@@ -16,6 +19,9 @@ from tests.gpu.conftest import PAGES, Rehearsals
         (["x = []", "x.append(1)", "x[0] = 2", "x.a = 3", "x += [4]", "print(x)"], {5}, {0, 1, 2, 3, 4, 5}),
         (["x = []", "y = x[0]", "print(x)"], {2}, {0, 2}),  # a cell that only reads it
         (["x = 1", "x = 2\nprint(x)"], {1}, {1}),  # bound there before it is read
+        (["x = 1", "x = 2", "print(x)"], {2}, {1, 2}),  # bound anew before it is read
+        (["x = 1", "x += 1", "print(x)"], {2}, {0, 1, 2}),
+        (["x = 1", "if u: x = 2", "print(x)"], {2}, {0, 1, 2}),
         (["x = 1", "if u: x = 2\nprint(x)"], {1}, {0, 1}),  # perhaps bound
         (["x = 1", "for x in 'ab': print(x)"], {1}, {1}),
         (["x = 1", "y = [x for x in 'ab']"], {1}, {1}),
@@ -28,6 +34,55 @@ from tests.gpu.conftest import PAGES, Rehearsals
 )
 def test_a_cell_needs_those_that_bind_or_change_what_it_reads(cells: list[str], used: set[int], kept: set[int]) -> None:
     assert needed(cells, used) == kept
+
+
+@pytest.mark.parametrize(
+    ("cells", "used", "chosen", "given"),
+    [
+        (["x = 1", "print(x)"], {0}, {1}, {"x"}),
+        (["x = 1", "y = x", "print(y)"], {0}, {2}, {"y"}),
+        (["x = 1", "x = 2", "print(x)"], {0}, {2}, set()),  # bound anew
+        (["x = []", "x.append(1)", "print(x)"], {1}, {2}, {"x"}),
+        (["import torch", "torch.zeros(1).cuda()", "torch.ones(1)"], {0, 1}, {2}, set()),
+        (["known = 1", "print(known)"], {0}, {1}, set()),
+    ],
+)
+def test_what_cells_take_from_those_that_use_a_gpu(
+    cells: list[str], used: set[int], chosen: set[int], given: set[str]
+) -> None:
+    assert from_a_gpu(cells, used, chosen, frozenset({"known"})) == given
+
+
+def test_cells_that_are_not_rehearsed_are_named_once() -> None:
+    assert NOT_REHEARSED.keys() <= set(PAGES)
+    for page, said in NOT_REHEARSED.items():
+        assert len(named(page, sources(page))) == len(said.cells)
+    with pytest.raises(ValueError, match="concise has 0 cells that begin with 'one = "):
+        named("concise", ["print()"])
+
+
+def test_an_executed_cell_gets_the_environment_of_a_rehearsal() -> None:
+    key, other = PREFIX + MIME, {"cpu": "x", "accelerator": "GPU"}
+    content = {"value": 1, "environment": {"cpu": "x"}, "sides": [{"environment": {"cpu": "y"}, "samples": [2]}]}
+    output = nbformat.v4.new_output("display_data", {key: content, "text/plain": "1"})
+    cell = nbformat.v4.new_code_cell("a", outputs=[output, nbformat.v4.new_output("stream", text="2")])
+    [changed, said] = as_if_rehearsed({3: cell}, other)[3].outputs
+    assert changed.data == {
+        key: {"value": 1, "environment": other, "sides": [{"environment": other, "samples": [2]}]},
+        "text/plain": "1",
+    }
+    assert said.text == "2"
+    assert content["environment"] == {"cpu": "x"}  # that of the cell is as it was
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_not_rehearsed_takes_nothing_from_a_gpu(rehearsals: Rehearsals, page: str) -> None:
+    one, cells = rehearsals(page, 1), sources(page)
+    print(f"{page}: not rehearsed: {sorted(one.left_out)}")
+    assert one.left_out in (set(), left_out(page, cells))
+    assert not one.left_out & needed(cells, one.using)
+    given = NOT_REHEARSED[page].given if page in NOT_REHEARSED else frozenset()
+    assert from_a_gpu(cells, one.using, left_out(page, cells), given) == set()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -20,6 +20,7 @@ from booktools.executions.prepare import prepare
 from booktools.executions.short import rule
 from booktools.source.book import Book, BookError
 from booktools.source.notebook import KEY
+from booktools.source.page import pages_with_cells
 from tests.conftest import ROOT
 
 
@@ -46,6 +47,19 @@ def test_a_parameter_that_says_how_often_is_at_most_what_the_rule_allows() -> No
 def test_a_loop_that_counts_nothing_turns_less_often_and_others_as_often() -> None:
     found = shortened("a = [0 for _ in range(99)]\nb = [i for i in range(99)]\nc = [0 for _ in range(4)]\n")
     assert [len(found[name]) for name in "abc"] == [rule.LOOPS, 99, 4]
+
+
+def test_the_longest_pages_begin_and_none_follows_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short, "SECONDS", {"a": 10, "b": 50, "c": 20, "d": 40, "e": 30})
+    assert short.longest_first("abcde") == ["b", "d", "e", "c", "a"]
+    assert short.longest_first("abcde", workers=2) == ["b", "a", "d", "c", "e"]  # what xdist gives two at once
+    assert short.longest_first("abcdex", workers=2) == ["x", "a", "b", "c", "d", "e"]  # nobody knows how long x takes
+    assert short.longest_first("abc", workers=8) == ["b", "a", "c"]
+    assert short.longest_first("", workers=2) == []
+
+
+def test_every_page_has_seconds_in_short() -> None:
+    assert short.SECONDS.keys() == set(pages_with_cells(Book(ROOT)))
 
 
 def test_what_the_rule_names_is_there() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from rehearsal.left_out import as_if_rehearsed
 from rehearsal.loader import LINES, REACHED
 from rehearsal.selection import ASKED, USING, needed
 
@@ -18,19 +20,19 @@ from booktools.executions import short
 from booktools.executions.executions import stamp
 from booktools.executions.prepare import prepare
 from booktools.source.book import Book
-from booktools.source.notebook import code_cells
+from booktools.source.notebook import code_cells, read_records
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]
-LIMIT = 300
-"""Seconds for one cell."""
+LIMIT = 1200
+"""Seconds for one cell: it only ends a hang."""
 
 
 @dataclass(frozen=True)
 class Rehearsal:
     """A page that was executed: ``error`` if a cell raised, races, lines reached, seconds by cell.
 
-    ``using`` are the numbers of the cells that use a GPU.
+    ``using`` are the numbers of the cells that use a GPU, ``left_out`` of those that were not rehearsed.
     """
 
     page: str
@@ -40,6 +42,7 @@ class Rehearsal:
     reached: set[str]
     seconds: dict[int, float]
     using: set[int]
+    left_out: set[int]
 
 
 def copy_of_the_book(folder: Path) -> Book:
@@ -86,19 +89,28 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
 
 
 def rehearse(
-    book: Book, page: str, folder: Path, given: dict[str, str], only: set[int] | None = None, keep_going: bool = False
+    book: Book,
+    page: str,
+    folder: Path,
+    given: dict[str, str],
+    only: set[int] | None = None,
+    keep_going: bool = False,
+    instead: Mapping[int, nbformat.NotebookNode] | None = None,
 ) -> Rehearsal:
     """Returns what came of a page of ``book`` in the environment ``given``; its notebook is in ``folder``.
 
-    With ``only`` it leaves out the code cells that these, by their numbers, do not need. It stops at the first cell
-    that raises, unless it is to ``keep_going``.
+    With ``only`` it leaves out the code cells that these, by their numbers, do not need, and always those of
+    ``instead``, which gives cells that were executed elsewhere: the notebook then has these. It stops at the first
+    cell that raises, unless it is to ``keep_going``.
     """
     path, _ = prepare(book, page)
     notebook = nbformat.read(path, as_version=4)
     cells = code_cells(notebook)
-    chosen = sorted(range(len(cells)) if only is None else needed([cell.source for cell in cells], only))
+    instead = instead or {}
+    kept = set(range(len(cells))) if only is None else needed([cell.source for cell in cells], only)
+    chosen, whole = sorted(kept - instead.keys()), notebook.cells
     left_out = [id(cell) for number, cell in enumerate(cells) if number not in chosen]
-    notebook.cells = [cell for cell in notebook.cells if id(cell) not in left_out]
+    notebook.cells = [cell for cell in whole if id(cell) not in left_out]
     begun: list[float] = []
     client = NotebookClient(
         notebook,
@@ -117,10 +129,16 @@ def rehearse(
     for cell in notebook.cells:  # as a record keeps it: warnings name files of this machine
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    if instead:
+        environments = [each["environment"] for each in read_records(notebook, page).values() if each["environment"]]
+        there = as_if_rehearsed(instead, environments[-1] if environments else {})
+        others = {id(cells[number]): cell for number, cell in there.items()}
+        rehearsed = list(map(id, notebook.cells))
+        notebook.cells = [others.get(id(cell), cell) for cell in whole if id(cell) in (*rehearsed, *others)]
     target = folder / f"{page}.ipynb"
     nbformat.write(notebook, target)
     stamp(target)
     read = lambda name: (folder / name).read_text().splitlines() if (folder / name).exists() else []
     spent = {number: end - start for number, start, end in zip(chosen, begun, ends, strict=False)}
     using = {chosen[int(number)] for number in read("using")}
-    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent, using)
+    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent, using, set(instead))

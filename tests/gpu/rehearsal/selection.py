@@ -69,10 +69,60 @@ def needed(cells: list[str], used: set[int]) -> set[int]:
     own = {name for cell in parsed for name in _own_modules(cell)}
     kept, wanted = set(used), set[str]()
     for number in reversed(range(len(cells))):
-        if number in kept or (_bound(parsed[number]) | (_changed(parsed[number]) - own)) & wanted:
+        if number in kept or _given(parsed[number], own) & wanted:
             kept.add(number)
-            wanted |= _read(parsed[number])
+            wanted = (wanted - _surely_bound(parsed[number])) | _read(parsed[number])
     return kept
+
+
+def dependents(cells: list[str], chosen: set[int]) -> set[int]:
+    """Returns the numbers of the cells ``chosen`` and of those that need any of them."""
+    return chosen | readers(cells, chosen).keys()
+
+
+def from_a_gpu(cells: list[str], used: set[int], chosen: set[int], given: frozenset[str] = frozenset()) -> set[str]:
+    """Returns the names that the cells ``chosen`` read and that cells ``used`` give them, directly or through others.
+
+    What is imported is the same with a GPU and without one, and so is what has one of the names ``given``.
+    """
+    same = given.union(*(_imported(ast.parse(cell)) for cell in cells))
+    return set[str]().union(*(names for number, names in readers(cells, used, same).items() if number in chosen))
+
+
+def readers(cells: list[str], chosen: set[int], same: frozenset[str] = frozenset()) -> dict[int, set[str]]:
+    """Returns for each cell that needs one of ``chosen`` which names it reads that these gave it, or others in turn.
+
+    Names that are the ``same`` whatever gives them do not count.
+    """
+    parsed = [ast.parse(cell) for cell in cells] if chosen else []
+    own = {name for cell in parsed for name in _own_modules(cell)}
+    found, theirs = dict[int, set[str]](), set[str]()
+    for number, cell in enumerate(parsed):
+        if names := _read(cell) & theirs:
+            found[number] = names
+        if number in chosen or names:
+            theirs |= _given(cell, own) - same
+        else:
+            theirs -= _surely_bound(cell)
+    return found
+
+
+def _given(cell: ast.Module, own: set[str]) -> set[str]:
+    """Returns the names that a cell binds, and those of objects that it changes."""
+    return _bound(cell) | (_changed(cell) - own)
+
+
+def _surely_bound(cell: ast.Module) -> set[str]:
+    """Returns the names to which nothing sticks of what they were before the cell."""
+    plain = (
+        s for s in cell.body if not isinstance(s, ast.AugAssign | ast.For | ast.While | ast.If | ast.With | ast.Try)
+    )
+    return set().union(*map(_bound, plain))
+
+
+def _imported(cell: ast.Module) -> set[str]:
+    nodes = (node for node in ast.walk(cell) if isinstance(node, ast.Import | ast.ImportFrom))
+    return {(alias.asname or alias.name).partition(".")[0] for node in nodes for alias in node.names}
 
 
 def _own_modules(cell: ast.Module) -> Iterator[str]:
