@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from booktools.formats.volume import FOLIO, Entry, Say, Volume, headings
 
@@ -13,45 +13,39 @@ CONTENTS = "contents"
 """The id of the contents."""
 LISTED = 2
 """Levels of headings in the contents; the outline of the file has one more."""
-_WITHOUT_HELPERS = "Object.assign(window.MathJax.options, { enableAssistiveMml: false });"
-"""MathJax, too, writes a second formula for screen readers, which paper would hold as hidden text."""
+_SETTINGS = re.compile(r"<script>([^<]*window\.MathJax = .*?)</script>", re.S)
+"""What tells MathJax on a page of the site how to set formulas."""
+_NO_SECOND_FORMULA = "MathJax.options.enableAssistiveMml = false;"
+"""For screen readers MathJax writes each formula twice, and a file would hold both."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """What the page is set with: addresses of style sheets, further rules, MathJax's settings and its program."""
+def mathjax_scripts(pages: Iterable[str], program: str, fonts: str) -> str:
+    """Returns the scripts that set formulas as the site does, with other fonts; empty where no page has a formula.
 
-    sheets: Iterable[str]
-    rules: str
-    settings: str = ""
-    mathjax: str = ""
+    ``program`` and ``fonts`` are the addresses of MathJax and of a folder of its fonts.
+    """
+    settings = next(filter(None, (_SETTINGS.search(page) for page in pages)), None)
+    if settings is None:
+        return ""
+    own = json.dumps({"fontURL": fonts, "unknownFamily": "var(--text)"})
+    return (
+        f"<script>{settings[1]}{_NO_SECOND_FORMULA}MathJax.chtml = {own};</script>"
+        f'<script defer src="{html.escape(program)}"></script>'
+    )
 
 
-def mathjax_settings(page: str) -> str:
-    """Returns the settings that a page of the site gives MathJax; empty where it has none."""
-    found = re.search(r"<script>([^<]*window\.MathJax = .*?)</script>", page, re.S)
-    return found[1] if found else ""
-
-
-def document(volume: Volume, say: Say, look: Look) -> str:
-    """Returns the book as one HTML page, whose page numbers are still to be filled in."""
+def document(volume: Volume, say: Say) -> str:
+    """Returns the book as one HTML page, without its look; its page numbers are still to be filled in."""
     heads = [_head(CONTENTS, say("Contents"))]
     for number, chapter in enumerate(volume.chapters.values()):
         chapter["style"] = f"page: chapter{number}"
         heads.append(_head(f"chapter{number}", headings(chapter, 1)[0].text))
-    head = [f"<title>{html.escape(volume.title)}</title>"]
-    head += [f'<link rel="stylesheet" href="{html.escape(sheet)}">' for sheet in look.sheets]
-    head.append(f"<style>{look.rules}{''.join(heads)}</style>")
-    if look.settings:
-        head.append(f"<script>{look.settings}{_WITHOUT_HELPERS}</script>")
-        head.append(f'<script defer src="{html.escape(look.mathjax)}"></script>')
     root = f'<html lang="{volume.language}" style="{html.escape("--dl-book: " + quoted(volume.title))}">'
     targets = "".join(f'<a href="#{each.id}"></a>' for each in outline(volume, say))  # Chromium keeps places of targets
     body = [str(volume.cover), _contents(volume, say), *map(str, volume.chapters.values())]
     body.append(f'<nav class="dl-targets">{targets}</nav>')
-    return (
-        f'<!DOCTYPE html>\n{root}<head><meta charset="utf-8">{"".join(head)}</head><body>{"".join(body)}</body></html>\n'
-    )
+    head = f'<meta charset="utf-8"><title>{html.escape(volume.title)}</title><style>{"".join(heads)}</style>'
+    return f"<!DOCTYPE html>\n{root}<head>{head}</head><body>{''.join(body)}</body></html>\n"
 
 
 def outline(volume: Volume, say: Say) -> list[Entry]:

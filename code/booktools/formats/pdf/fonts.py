@@ -80,6 +80,19 @@ def _rule(family: str, weight: int, style: str, address: str) -> str:
     )
 
 
+def make_mathjax_fonts(folder: Path, target: Path) -> None:
+    """Writes MathJax's fonts, which lie in a folder, into another under the same names, with quadratic outlines."""
+    from fontTools.ttLib import TTFont
+
+    target.mkdir()
+    for path in folder.glob("*.woff"):
+        font = TTFont(path, recalcTimestamp=False)
+        if "CFF " in font:
+            _make_quadratic(font)
+        font.flavor = None
+        font.save(target / path.name)
+
+
 def subset_font(path: str, index: int, characters: Iterable[str]) -> bytes:
     """Returns a TrueType font of these characters of a font, which is the one at ``index`` where a file holds several.
 

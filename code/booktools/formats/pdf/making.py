@@ -14,8 +14,8 @@ from booktools.archive import epoch
 from booktools.book import Book, BookError, Language
 from booktools.edition import labels_of
 from booktools.formats.files import write_file
-from booktools.formats.pdf.document import Look, document, mathjax_settings, outline
-from booktools.formats.pdf.fonts import font_rules
+from booktools.formats.pdf.document import document, mathjax_scripts, outline
+from booktools.formats.pdf.fonts import font_rules, make_mathjax_fonts
 from booktools.formats.pdf.packing import pack
 from booktools.formats.pdf.printing import chromium, print_document
 from booktools.formats.volume import Entry, make_volume, read_pages
@@ -44,31 +44,29 @@ def make_pdfs(book: Book) -> list[Path]:
 
 def make_pdf(browser: Browser, book: Book, language: Language, site: Path) -> bytes:
     """Returns the book in a language as a PDF, of the site in the folder ``site``."""
-    text, entries, facts = compose(book, language, site)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "book.html")
-        path.write_text(text, encoding="utf-8")
+        path, entries, facts = compose(book, language, site, Path(folder))
         return pack(print_document(browser, path), entries, facts, language.html, epoch(book.root))
 
 
-def compose(book: Book, language: Language, site: Path) -> tuple[str, list[Entry], dict[str, str]]:
-    """Returns what is printed in a language, as HTML, the outline of the file, and what it says of itself."""
+def compose(book: Book, language: Language, site: Path, folder: Path) -> tuple[Path, list[Entry], dict[str, str]]:
+    """Writes what is printed in a language into a folder; returns its path, the outline, and what the file is to say."""
     labels = labels_of(book, language)
     say, address = labels.translate, site_address(book)
     pages = read_pages(book, language, site)
-    folder = (site / book.path_on_site(language, book.pages[0])).parent
-    volume = make_volume(pages, say, address and address + folder.relative_to(site).as_posix() + "/")
-    entries, facts = outline(volume, say), {"Title": volume.title, "Author": say(str(book.config["author"]))}
-    settings = next(filter(None, map(mathjax_settings, pages.values())), "")
-    text = document(volume, say, Look([], "", settings))
+    home = (site / book.path_on_site(language, book.pages[0])).parent
+    inside = "".join(f"{part}/" for part in home.relative_to(site).parts)
+    volume = make_volume(pages, say, address and address + inside)
+    text = document(volume, say)
     fonts = font_rules({*text, *map(chr, range(0x20, 0x7F))}, han=language.html.startswith("zh"))
-    look = Look(
-        sheets=[(folder / "_static" / "book.css").as_uri()],
-        rules=fonts + LOOK.read_text(encoding="utf-8"),
-        settings=settings,
-        mathjax=(site / "_static" / "mathjax" / "tex-chtml.js").as_uri(),
-    )
-    text = document(volume, say, look)
+    mathjax = site / "_static" / "mathjax"
+    make_mathjax_fonts(mathjax / "output" / "chtml" / "fonts" / "woff-v2", folder / "fonts")
+    sheet = f'<link rel="stylesheet" href="{(home / "_static" / "book.css").as_uri()}">'
+    look = f"{sheet}<style>{fonts}{LOOK.read_text(encoding='utf-8')}</style>"
+    scripts = mathjax_scripts(pages.values(), (mathjax / "tex-chtml.js").as_uri(), (folder / "fonts").as_uri())
+    path = folder / "book.html"
+    path.write_text(text.replace("</head>", f"{look}{scripts}</head>", 1), encoding="utf-8")
+    author = say(str(book.config["author"]))
     if labels.missing:
         raise BookError(f"{labels.path}: has no translation of {', '.join(map(repr, labels.missing))}")
-    return text, entries, facts
+    return path, outline(volume, say), {"Title": volume.title, "Author": author}
