@@ -40,6 +40,14 @@ class Volume:
 
 
 @dataclass(frozen=True)
+class References:
+    """What a link to a solution says, and one back to its exercise; a page's number stands in place of ``{page}``."""
+
+    solution: str
+    exercise: str
+
+
+@dataclass(frozen=True)
 class Entry:
     """A heading: its level from 1, the id to which a link to it leads, and its text, as HTML and plain."""
 
@@ -61,16 +69,18 @@ def read_pages(book: Book, language: Language, site: Path) -> dict[str, str]:
     return pages
 
 
-def make_volume(pages: Mapping[str, str], say: Say, address: str = "") -> Volume:
+def make_volume(pages: Mapping[str, str], say: Say, references: References, address: str = "") -> Volume:
     """Returns the book made of pages in reading order, the first of which is the site's cover.
 
     ``address`` is where the pages stand on the web; without it, links to what the book does not hold become words.
+    So do links to what was left out of it.
     """
     soups = {name: BeautifulSoup(page, "html.parser") for name, page in pages.items()}
     articles = {name: _article(soup, name, pages, address) for name, soup in soups.items()}
     first = next(iter(pages))
     cover = _cover(articles[first], soups[first], say)
-    articles[SOLUTIONS] = _solutions(articles, say)
+    articles[SOLUTIONS] = _solutions(articles, say, references)
+    _unlink_left_out(articles)
     root = soups[first].html
     assert root is not None
     return Volume(cover.h1.get_text() if cover.h1 else "", str(root["lang"]), cover, articles)
@@ -160,7 +170,7 @@ def _cover(article: Tag, page: BeautifulSoup, say: Say) -> Tag:
     return cover
 
 
-def _solutions(articles: Mapping[str, Tag], say: Say) -> Tag:
+def _solutions(articles: Mapping[str, Tag], say: Say, references: References) -> Tag:
     """Takes the solutions out of all chapters and returns them as one more; exercise and solution link each other."""
     appendix = make_tag("article", f"<h1>{html.escape(say('Solutions'))}</h1>", id=SOLUTIONS)
     appendix["class"] = "dl-chapter dl-solutions"
@@ -169,24 +179,32 @@ def _solutions(articles: Mapping[str, Tag], say: Say) -> Tag:
             title = headings(article, 1)[0].html
             section = make_tag("section", f"<h2>{title}</h2>", id=f"{SOLUTIONS}.{name}")
             for solution in found:
-                section.append(_solution(solution, say))
+                section.append(_solution(solution, say, references))
             appendix.append(section)
     return appendix
 
 
-def _solution(solution: Tag, say: Say) -> Tag:
+def _solution(solution: Tag, say: Say, references: References) -> Tag:
     """Takes a solution out of its chapter; a link to it stays there, and leads back from it."""
     exercise, summary = solution.find_previous_sibling(class_="exercise"), solution.summary
     assert summary is not None
-    solution.insert_before(_reference(str(solution["id"]), say("Solution on page {page}")))
+    solution.insert_before(_reference(str(solution["id"]), say(references.solution)))
     title = make_tag("h3", html.escape(" ".join(summary.get_text(" ", strip=True).split())))
     summary.replace_with(title)
     if isinstance(exercise, Tag):
-        title.insert_after(_reference(str(exercise["id"]), say("Exercise on page {page}")))
+        title.insert_after(_reference(str(exercise["id"]), say(references.exercise)))
     solution.name = "section"
     return solution.extract()
 
 
 def _reference(target: str, words: str) -> Tag:
-    before, _, after = map(html.escape, words.partition("{page}"))
-    return make_tag("p", f'<a href="#{target}">{before}{FOLIO}{after}</a>', **{"class": "dl-to"})
+    return make_tag("p", f'<a href="#{target}">{html.escape(words).replace("{page}", FOLIO)}</a>', **{"class": "dl-to"})
+
+
+def _unlink_left_out(articles: Mapping[str, Tag]) -> None:
+    """Makes words of links to ids that no chapter has."""
+    ids = {str(tag["id"]) for article in articles.values() for tag in [article, *article.find_all(id=True)]}
+    for article in articles.values():
+        for link in article.select('a[href^="#"]'):
+            if str(link["href"])[1:] not in ids:
+                link.unwrap()

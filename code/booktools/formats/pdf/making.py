@@ -18,12 +18,13 @@ from booktools.formats.pdf.document import document, mathjax_scripts, outline
 from booktools.formats.pdf.fonts import font_rules, make_mathjax_fonts
 from booktools.formats.pdf.packing import pack
 from booktools.formats.pdf.printing import chromium, print_document
-from booktools.formats.volume import Entry, make_volume, read_pages
+from booktools.formats.volume import Entry, References, make_volume, read_pages
 from booktools.provenance import site_address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+REFERENCES = References("Solution on page {page}", "Exercise on page {page}")
 LOOK = Path(__file__).with_name("book.css")
 
 
@@ -56,7 +57,7 @@ def compose(book: Book, language: Language, site: Path, folder: Path) -> tuple[P
     pages = read_pages(book, language, site)
     home = (site / book.path_on_site(language, book.pages[0])).parent
     inside = "".join(f"{part}/" for part in home.relative_to(site).parts)
-    volume = make_volume(pages, say, address and address + inside)
+    volume = make_volume(pages, say, REFERENCES, address and address + inside)
     text = document(volume, say)
     fonts = font_rules({*text, *map(chr, range(0x20, 0x7F))}, han=language.html.startswith("zh"))
     mathjax = site / "_static" / "mathjax"
