@@ -1,12 +1,13 @@
-"""Where the book's files lie, `_build/pdf` and `_build/epub`, and of which site each was made."""
+"""Where the PDFs and EPUBs lie, `_build/pdf` and `_build/epub`, and of which site each was made."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
+from booktools.archive import epoch
 from booktools.book import Book, BookError, Language
 from booktools.formats.volume import read_pages
 
@@ -30,24 +31,32 @@ def write_file(book: Book, language: Language, kind: str, data: bytes) -> Path:
     return path
 
 
-def written_files(book: Book) -> Iterator[tuple[Path, bool]]:
-    """Yields the files that there are, each with whether it was made of the site that is built now."""
+def copy_current(book: Book, folder: Path) -> list[Path]:
+    """Copies the files that were made of the site that is built now, says which were not, and returns the copies."""
+    copies = []
     for kind in KINDS:
         for language in book.languages:
             path = path_of(book, language, kind)
-            if path.is_file():
-                mark = _site_mark(path)
-                made_of = mark.read_text(encoding="utf-8") if mark.is_file() else ""
-                yield path, made_of == site_digest(book, language)
+            if not path.is_file():
+                continue
+            mark = _site_mark(path)
+            if mark.is_file() and mark.read_text(encoding="utf-8") == site_digest(book, language):
+                copies.append(Path(shutil.copy(path, folder)))
+            else:
+                print(f"Left out: {book.relative(path)}, made of another site; make {kind} makes it anew", flush=True)
+    return copies
 
 
 def site_digest(book: Book, language: Language) -> str:
-    """Returns a hash of what the pages of a language show, without what stands around them; empty without a site."""
+    """Returns a hash of what the pages of a language show, without what stands around them, and of their date.
+
+    It is empty where there is no site.
+    """
     try:
         pages = read_pages(book, language, book.build / "html")
     except BookError:
         return ""
-    shown = "\0".join("".join(_ARTICLE.findall(page)) for page in pages.values())
+    shown = "\0".join([str(epoch(book.root)), *("".join(_ARTICLE.findall(page)) for page in pages.values())])
     return hashlib.sha256(shown.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ from booktools.edition import labels_of
 from booktools.formats.epub.package import Facts, pack
 from booktools.formats.epub.xhtml import SVG, to_xhtml
 from booktools.formats.files import write_file
-from booktools.formats.volume import References, Volume, headings, make_volume, read_pages
+from booktools.formats.volume import Entry, References, Volume, headings, make_volume, read_pages
 from booktools.provenance import site_address
 
 REFERENCES = References("To the solution", "Back to the exercise")
@@ -53,6 +53,15 @@ def make_epub(book: Book, language: Language, site: Path) -> bytes:
     contents, cover = say("Contents"), say("Cover")
     if labels.missing:
         raise BookError(f"{labels.path}: has no translation of {', '.join(map(repr, labels.missing))}")
+    files, entries, places = volume_files(volume, cover)
+    return pack(files, contents, entries, places, facts)
+
+
+def volume_files(volume: Volume, cover: str) -> tuple[dict[str, str], list[Entry], dict[str, str]]:
+    """Returns the files of a book by name, the headings to be listed, and the file of each id.
+
+    ``cover`` is the title of the first page.
+    """
     places = dict(_places(volume))
     entries = [entry for each in volume.chapters.values() for entry in headings(each, DEEPEST)]
     files = {"cover.svg": cover_image(volume), "book.css": LOOK.read_text(encoding="utf-8")}
@@ -60,7 +69,7 @@ def make_epub(book: Book, language: Language, site: Path) -> bytes:
     for name, chapter in volume.chapters.items():
         title = headings(chapter, 1)[0].text
         files[file_of(name)] = to_xhtml(chapter, title, volume.language, places)
-    return pack(files, contents, entries, places, facts)
+    return files, entries, places
 
 
 def file_of(name: str) -> str:

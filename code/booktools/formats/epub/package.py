@@ -34,7 +34,9 @@ class Facts:
     when: int
 
 
-def pack(files: Mapping[str, str], contents: str, entries: Sequence[Entry], places: Mapping[str, str], facts: Facts) -> bytes:
+def pack(
+    files: Mapping[str, str], contents: str, entries: Sequence[Entry], places: Mapping[str, str], facts: Facts
+) -> bytes:
     """Returns the EPUB of these files, by name; the pages among them are read in this order.
 
     ``contents`` is the title of the table of contents, which lists ``entries``; ``places`` has the file of each id.

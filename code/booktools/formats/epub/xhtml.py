@@ -10,7 +10,8 @@ from bs4 import Tag
 
 from booktools.formats.epub.mathml import set_formulas
 
-SVG, MATHML = "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+MATHML = "http://www.w3.org/1998/Math/MathML"
 CAMEL_CASE = (
     "viewBox preserveAspectRatio patternUnits patternTransform patternContentUnits clipPath clipPathUnits "
     "linearGradient radialGradient gradientUnits gradientTransform textLength textPath lengthAdjust startOffset "
@@ -45,12 +46,14 @@ def page(body: str, title: str, language: str) -> str:
 
 def properties(xhtml: str) -> str:
     """Returns what a page holds that the package has to announce."""
-    return " ".join(name for name, mark in (("mathml", f'xmlns="{MATHML}"'), ("svg", f'xmlns="{SVG}"')) if mark in xhtml)
+    return " ".join(
+        name for name, mark in (("mathml", f'xmlns="{MATHML}"'), ("svg", f'xmlns="{SVG}"')) if mark in xhtml
+    )
 
 
 def _mend_svg(svg: Tag) -> None:
     """Gives a drawing the names that XML wants, and values in place of a style sheet's variables."""
-    svg["xmlns"] = SVG
+    svg["xmlns"], svg["xmlns:xlink"] = SVG, XLINK
     for tag in [svg, *svg.find_all(True)]:
         tag.name = _CAMEL_CASE.get(tag.name, tag.name)
         for key in [key for key in tag.attrs if key in _CAMEL_CASE]:

@@ -40,9 +40,10 @@ def font_rules(characters: Iterable[str], han: bool) -> str:
     Raises BookError where it is and no face here has them.
     """
     wanted = set(characters)
-    rules = [*_shipped_rules()]
-    rules += _machine_rules("Book Sans", HAN_SANS if han else LATIN_SANS, wanted, han)
-    return "".join(rules + [*_machine_rules("Book Song", HAN_SERIF, wanted, True)] * han)
+    rules = [*_shipped_rules(), *_machine_rules("Book Sans", HAN_SANS if han else LATIN_SANS, wanted, han)]
+    if han:
+        rules += _machine_rules("Book Song", HAN_SERIF, wanted, True)
+    return "".join(rules)
 
 
 def _shipped_rules() -> Iterator[str]:

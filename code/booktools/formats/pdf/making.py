@@ -51,7 +51,7 @@ def make_pdf(browser: Browser, book: Book, language: Language, site: Path) -> by
 
 
 def compose(book: Book, language: Language, site: Path, folder: Path) -> tuple[Path, list[Entry], dict[str, str]]:
-    """Writes what is printed in a language into a folder; returns its path, the outline, and what the file is to say."""
+    """Writes what is printed in a language into a folder; returns its path, the outline, and what the file says."""
     labels = labels_of(book, language)
     say, address = labels.translate, site_address(book)
     pages = read_pages(book, language, site)

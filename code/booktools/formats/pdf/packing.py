@@ -25,6 +25,8 @@ def pack(data: bytes, outline: Iterable[Entry], facts: Mapping[str, str], langua
         for name, value in facts.items():
             pdf.docinfo[f"/{name}"] = pikepdf.String(value)
         pdf.docinfo["/CreationDate"] = pdf.docinfo["/ModDate"] = date
+        if "/ID" in pdf.trailer:
+            del pdf.trailer["/ID"]  # of which the half would stay
         pdf.Root.Lang = pikepdf.String(language)
         pdf.Root.PageMode = pikepdf.Name.UseOutlines
         pdf.Root.ViewerPreferences = pikepdf.Dictionary(DisplayDocTitle=True)

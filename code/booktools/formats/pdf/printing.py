@@ -71,19 +71,26 @@ def open_document(browser: Browser, path: Path) -> Page:
     return page
 
 
-def print_document(browser: Browser, path: Path) -> bytes:
-    """Returns the document at ``path`` as a PDF with its page numbers filled in; BookError where these never settle."""
-    page = open_document(browser, path)
+def print_settled(page: Page) -> bytes:
+    """Returns an open document as a PDF with its page numbers filled in; BookError where these never settle."""
     numbers: dict[str, int] = {}
     for _ in range(TIMES):
         page.evaluate(_FILL, numbers)
         data = page.pdf(prefer_css_page_size=True, print_background=True, tagged=True)
         found = page_numbers(data)
         if found == numbers:
-            page.close()
             return data
         numbers = found
-    raise BookError(f"{path}: printed {TIMES} times, and its page numbers still move")
+    raise BookError(f"{page.url}: printed {TIMES} times, and its page numbers still move")
+
+
+def print_document(browser: Browser, path: Path) -> bytes:
+    """Returns the document at ``path`` as a PDF, as `print_settled` makes it."""
+    page = open_document(browser, path)
+    try:
+        return print_settled(page)
+    finally:
+        page.close()
 
 
 def page_numbers(data: bytes) -> dict[str, int]:
