@@ -19,7 +19,7 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help preview book notebooks dist test tested install check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
+.PHONY: help preview book notebooks pdf epub dist test tested install check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
 	bench-build clean publish propose unlocked links report programs namespaces
 
 help: ## list what can be made
@@ -34,6 +34,12 @@ book: $(READY) ## build the site in both languages; MACHINE=name shows that mach
 
 notebooks: $(READY) ## write each chapter as a plain notebook for whoever has only pip, beside the wheel that it installs
 	@$(BIN)/python -m booktools.formats.plain_notebooks
+
+pdf: $(READY) chromium ## print the site that is built as one PDF in each language, with fonts-noto-cjk for Chinese
+	@$(BIN)/python -m booktools.formats.pdf
+
+epub: $(READY) ## pack the site that is built as one EPUB in each language
+	@$(BIN)/python -m booktools.formats.epub
 
 test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
@@ -90,7 +96,7 @@ long: $(READY) ## what takes longer, compares measured times, or needs other pro
 # A browser of the system, else one that Playwright installs; without either this fails.
 chromium: $(READY)
 	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name > /dev/null && exit 0; done; \
-		echo "No Chromium on the path: installing one for the tests."; $(BIN)/playwright install chromium
+		echo "No Chromium on the path: installing one."; $(BIN)/playwright install chromium
 
 serve: $(READY) ## show the site; every save builds it again and reloads the page
 	@$(BIN)/python -m booktools serve
@@ -111,7 +117,7 @@ publish: $(READY) ## build the site that is published, of the GPU's record or th
 	@$(BIN)/python -m booktools.commands.publication
 	@$(BIN)/python -m tests.published _build/html
 
-dist: $(READY) ## pack the site of MACHINE's record (or the one to publish), the notebooks and dlperf in _build/dist
+dist: $(READY) ## pack the site of MACHINE's record (or the one to publish), the notebooks and dlperf in _build/dist, and its PDFs and EPUBs if made
 	@$(BIN)/python -m booktools.commands.dist
 	@$(BIN)/python -m tests.published _build/html
 

@@ -1,8 +1,8 @@
 """Pack what readers without a network take along: ``python -m booktools.commands.dist`` writes `_build/dist`.
 
-The site of one record, the plain notebooks, the wheel of `dlperf`, and the sums of all three. Whoever packs the same
-commit, with the same versions of everything, gets the same bytes, in whichever folder: the site is built from nothing,
-and files in zip files bear the time of the commit.
+The site of one record, the plain notebooks, the wheel of `dlperf`, PDFs and EPUBs that were made of that site, and the
+sums of all of these. Whoever packs the same commit, with the same versions of everything, gets the same bytes, in
+whichever folder: the site is built from nothing, and files in zip files bear the time of the commit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from booktools.commands.publication import choose
 from booktools.executions.records import HERE, recorded_machines
 from booktools.formats.archive import epoch, write_sums, write_zip
+from booktools.formats.files import copy_current
 from booktools.formats.offered import offering
 from booktools.formats.plain_notebooks import write_all
 from booktools.show.edition import EDITION, open_machines, work
@@ -44,6 +45,7 @@ def make_dist(book: Book, name: str) -> Path:
         write_zip(book.build / "html", part / f"{SITE}-{name}.zip", f"{SITE}-{name}", when),
         write_zip(book.build / "notebooks", part / f"{NOTEBOOKS}.zip", NOTEBOOKS, when),
         Path(shutil.copy(wheel, part)),
+        *copy_current(book, part),
     ]
     write_sums(packed, part / "SHA256SUMS")
     shutil.rmtree(done, ignore_errors=True)

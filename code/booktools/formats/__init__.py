@@ -7,4 +7,8 @@
 ``wheel``           `dlperf` as a wheel
 ``archive``         zip files that are the same to the byte
 ``offered``         plain notebooks offered on the pages of a site
+``volume``          the built pages of a language as chapters of one book
+``pdf``             prints them
+``epub``            packs them for e-readers
+``files``           where PDFs and EPUBs lie, and of which site they were made
 """
