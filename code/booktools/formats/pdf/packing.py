@@ -19,11 +19,11 @@ def pack(data: bytes, outline: Iterable[Entry], facts: Mapping[str, str], langua
     with pikepdf.open(io.BytesIO(data)) as pdf:
         _add_outline(pdf, outline)
         date = pikepdf.String(time.strftime("D:%Y%m%d%H%M%S+00'00'", time.gmtime(when)))
-        for name in list(pdf.docinfo):
+        for name in [str(key) for key in pdf.docinfo]:
             if name != "/Producer":
                 del pdf.docinfo[name]
-        for name, value in facts.items():
-            pdf.docinfo[f"/{name}"] = pikepdf.String(value)
+        for key, value in facts.items():
+            pdf.docinfo[f"/{key}"] = pikepdf.String(value)
         pdf.docinfo["/CreationDate"] = pdf.docinfo["/ModDate"] = date
         if "/ID" in pdf.trailer:
             del pdf.trailer["/ID"]  # of which the half would stay
@@ -48,7 +48,7 @@ def _add_outline(pdf: pikepdf.Pdf, outline: Iterable[Entry]) -> None:
         shown.root.clear()
         above = [shown.root]
         for entry in outline:
-            item = pikepdf.OutlineItem(entry.text, destination=places[f"/{entry.id}"])
+            item = pikepdf.OutlineItem(entry.text, destination=pikepdf.Array(places[f"/{entry.id}"]))
             item.is_closed = True
             del above[entry.level :]
             above[-1].append(item)

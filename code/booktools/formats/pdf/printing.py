@@ -96,6 +96,6 @@ def print_document(browser: Browser, path: Path) -> bytes:
 def page_numbers(data: bytes) -> dict[str, int]:
     """Returns the number of the page, counted from one, on which each target of a link within a PDF stands."""
     with pikepdf.open(io.BytesIO(data)) as pdf:
-        pages = {page.objgen: number for number, page in enumerate(pdf.pages, 1)}
+        pages: dict[object, int] = {page.objgen: number for number, page in enumerate(pdf.pages, 1)}
         places = pdf.Root.get("/Dests", pikepdf.Dictionary())
         return {name.removeprefix("/"): pages[place[0].objgen] for name, place in places.items()}
