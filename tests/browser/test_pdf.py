@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 
 from booktools.formats.archive import epoch
 from booktools.formats.pdf import fonts
+from booktools.formats.pdf.document import LISTED
 from booktools.formats.pdf.making import compose
 from booktools.formats.pdf.packing import pack
 from booktools.formats.pdf.printing import open_document, page_numbers, print_settled
@@ -66,7 +67,7 @@ def test_the_outline_has_every_chapter_and_section_on_its_page(made: Made) -> No
 
 
 def test_the_contents_and_links_to_solutions_say_the_page_to_which_they_lead(made: Made) -> None:
-    assert len(made.folios) > 40
+    assert {each.id for each in made.entries[1:] if each.level <= LISTED} <= {name for name, _ in made.folios}
     assert [(name, str(made.numbers[name])) for name, _ in made.folios] == [tuple(each) for each in made.folios]
     assert any("-solution-" in name for name, _ in made.folios)
 
