@@ -1,9 +1,8 @@
 """Everything that must pass, piece by piece: `make test` runs this, with any Python from 3.11 on and nothing else.
 
-All pieces run, whatever failed before them, two side by side where there are two cores: a piece waits for processes,
-links and its slowest test, and leaves a core idle meanwhile. What a piece prints is kept apart, in `_build/gate`, and
-shown whole when the piece ends. The end lists every failed test with its first line, and what each piece took beside
-its budget. Where all passed, `_build/tested.json` says which tree it was; ``--tested`` compares it.
+All pieces run, whatever failed before them. What a piece prints is kept in `_build/gate`, too. The end lists every
+failed test with its first line, and what each piece took beside its budget. Where all passed, `_build/tested.json` says
+which tree it was; ``--tested`` compares it.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ minutes' worth of them. In the order in which they begin: what waits most beside
 AFTER = {"gpu": "short", "browser": "short"}
 """The piece that must have ended before another begins: rehearsals take from short executions what uses no GPU, and the
 sites under test take them where no record is current."""
-AT_ONCE = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-"""How many pieces run at a time, after `install`."""
+AT_ONCE = 1
+"""How many pieces run at a time. On two cores, two at a time gained nothing: `short` and `processes` had both ended
+after 21 minutes; one after the other they take 16, with some tests less."""
 LAST_LINES = 15
 GRACE_S = 30.0
 """How long a piece may take to end when all of it is interrupted."""

@@ -87,17 +87,24 @@ def _see(rank: int, size: int, path: str, fault: Callable[[int], list[float]], l
     before = _recorded()
     store = dist.FileStore(path, size)
     store.set_timeout(timedelta(seconds=PRESENT_S))
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout_s))
     answered, error = [], ""
     try:
+        meet(store, "here", rank, size)  # so that a process which starts late is not taken for one that is missing
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout_s))
         answered = fault(rank)
     except RuntimeError as raised:
         error = str(raised)
     collectives = _recorded() - before
-    store.set(f"seen {rank}", "")
-    store.wait([f"seen {each}" for each in range(size)])  # one that leaves would wake those who wait for it
-    dist.destroy_process_group()
+    meet(store, "seen", rank, size)  # one that leaves would wake those who wait for it
+    if dist.is_initialized():
+        dist.destroy_process_group()
     return Seen(answered, error, collectives)
+
+
+def meet(store: dist.Store, where: str, rank: int, size: int) -> None:
+    """Waits until all ranks have come here."""
+    store.set(f"{where} {rank}", "")
+    store.wait([f"{where} {each}" for each in range(size)])
 
 
 def _recorded() -> int:

@@ -15,6 +15,8 @@ from pathlib import Path
 from symtable import SymbolTable, symtable
 from typing import Any
 
+TRIES = 5
+"""How often a cell is parsed where another thread disturbs it."""
 ASKED = "REHEARSAL_ASKED"
 """The environment's name for a file that grows when a process asks how many GPUs there are."""
 
@@ -65,7 +67,7 @@ def _append(variable: str, line: str) -> None:
 
 def needed(cells: list[str], used: set[int]) -> set[int]:
     """Returns the numbers of the cells ``used`` and of those that they need, directly or through others."""
-    parsed = [ast.parse(cell) for cell in cells]
+    parsed = [parse(cell) for cell in cells]
     own = {name for cell in parsed for name in _own_modules(cell)}
     kept, wanted = set(used), set[str]()
     for number in reversed(range(len(cells))):
@@ -85,7 +87,7 @@ def from_a_gpu(cells: list[str], used: set[int], chosen: set[int], given: frozen
 
     What is imported is the same with a GPU and without one, and so is what has one of the names ``given``.
     """
-    same = given.union(*(_imported(ast.parse(cell)) for cell in cells))
+    same = given.union(*(_imported(parse(cell)) for cell in cells))
     return set[str]().union(*(names for number, names in readers(cells, used, same).items() if number in chosen))
 
 
@@ -94,7 +96,7 @@ def readers(cells: list[str], chosen: set[int], same: frozenset[str] = frozenset
 
     Names that are the ``same`` whatever gives them do not count.
     """
-    parsed = [ast.parse(cell) for cell in cells] if chosen else []
+    parsed = [parse(cell) for cell in cells] if chosen else []
     own = {name for cell in parsed for name in _own_modules(cell)}
     found, theirs = dict[int, set[str]](), set[str]()
     for number, cell in enumerate(parsed):
@@ -187,3 +189,17 @@ def _targets(statement: ast.stmt) -> set[str]:
         if isinstance(node, ast.For | ast.comprehension | ast.withitem)
     ]
     return {name.id for node in nodes if node for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def parse(cell: str) -> ast.Module:
+    """Returns the tree of a cell.
+
+    Rehearsals run in threads, and CPython 3.11 raises SystemError where two threads parse at the same time
+    (python/cpython#106905): then it is asked again.
+    """
+    for _ in range(TRIES):
+        try:
+            return ast.parse(cell)
+        except SystemError:
+            continue
+    return ast.parse(cell)
