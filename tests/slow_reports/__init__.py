@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 LEAVES = (
     "slow-first",
@@ -68,3 +69,13 @@ NAMES = (
 def reports() -> list[ModuleType]:
     """Returns the modules of all reports, in the order of their leaves."""
     return [import_module(f"{__name__}.{name}") for name in NAMES]
+
+
+def graphs_compiled(names: dict[str, Any], turns: int = 4) -> int:
+    """Returns how many graphs the compiler makes in the first turns of a program."""
+    from torch._dynamo.utils import counters
+
+    before = counters["stats"]["unique_graphs"]
+    for batch, _ in zip(names["loader"], range(turns), strict=False):
+        names["step"](batch)
+    return int(counters["stats"]["unique_graphs"] - before)

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 
+from tests.slow_reports import graphs_compiled
+
 LEAF = "slow-compiler"
 TIMED = False
 
@@ -70,9 +72,4 @@ def program(fault: bool = True) -> dict[str, Any]:
 
 def shows(names: dict[str, Any]) -> bool:
     """Whether more than one graph is compiled in the first four batches."""
-    from torch._dynamo.utils import counters
-
-    before = counters["stats"]["unique_graphs"]
-    for batch, _ in zip(names["loader"], range(4), strict=False):
-        names["step"](batch)
-    return counters["stats"]["unique_graphs"] - before > 1
+    return graphs_compiled(names) > 1

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from tests.slow_reports import graphs_compiled
+
 LEAF = "slow-compiler"
 TIMED = False
 WARM = 1000
@@ -59,9 +61,4 @@ def program(fault: bool = True) -> dict[str, Any]:
 
 def shows(names: dict[str, Any]) -> bool:
     """Whether batches of one shape need more than one graph."""
-    from torch._dynamo.utils import counters
-
-    before = counters["stats"]["unique_graphs"]
-    for batch, _ in zip(names["loader"], range(4), strict=False):
-        names["step"](batch)
-    return counters["stats"]["unique_graphs"] - before > 1
+    return graphs_compiled(names) > 1

@@ -134,6 +134,22 @@ class Recording:
         return shown
 
 
+class AfterReading(Recording):
+    """What fills in the place that a directive left on the page ``docname``, once every page has been read."""
+
+    def __init__(self, app: Sphinx, docname: str = "") -> None:
+        self.app = app
+        self.docname = docname
+
+    @property
+    def config(self) -> Any:
+        return self.app.config
+
+    @property
+    def env(self) -> BuildEnvironment:
+        return self.app.env
+
+
 def _begin_name(writer: HTML5Translator, node: Name) -> None:
     writer.body.append(writer.starttag(node, "span", "", CLASS="dl-name", translate="no"))
 

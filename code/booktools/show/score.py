@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from math import log
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,7 +14,7 @@ from sphinx.util.nodes import make_refnode
 
 from booktools.claims.predictions import NEAR, Result, all_predictions, results, within
 from booktools.executions.records import Machine
-from booktools.show.display import Cell, Recording, table
+from booktools.show.display import AfterReading, Cell, table
 from booktools.show.edition import current
 from booktools.show.render import report_missing
 
@@ -37,20 +36,8 @@ class ScoreDirective(SphinxDirective):
         return [ScoreList()]
 
 
-class Score(Recording):
+class Score(AfterReading):
     """Fills in the score."""
-
-    def __init__(self, app: Sphinx, docname: str) -> None:
-        self.app = app
-        self.docname = docname
-
-    @property
-    def config(self) -> Any:
-        return self.app.config
-
-    @property
-    def env(self) -> BuildEnvironment:
-        return self.app.env
 
     def results(self) -> list[Result]:
         """Returns what came of every prediction, in the order of the pages."""
@@ -124,7 +111,7 @@ def _prepare(app: Sphinx, env: BuildEnvironment, docname: str = "") -> None:
 
 def _updated(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Returns the pages that show the score if it has changed, on whichever page."""
-    found = Score(app, "").results()
+    found = Score(app).results()
     mark = repr([(each.prediction.section, each.machine.name, each.over) for each in found])
     before, env.booktools_scored = env.booktools_scored, mark  # type: ignore[attr-defined]
     return sorted(env.booktools_scores) if before != mark else []  # type: ignore[attr-defined]

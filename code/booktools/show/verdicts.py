@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -21,7 +20,7 @@ from booktools.claims.limits import BASES, registered
 from booktools.claims.rivals import is_easy
 from booktools.executions.records import Machine
 from booktools.show.alternatives import inside, is_text
-from booktools.show.display import Cell, Recording, identifier, sign, table
+from booktools.show.display import AfterReading, Cell, Recording, identifier, sign, table
 from booktools.show.edition import current
 from booktools.show.render import report_missing
 
@@ -147,19 +146,8 @@ class ClaimsDirective(SphinxDirective):
         return [ClaimList()]
 
 
-class ClaimTable(Recording):
+class ClaimTable(AfterReading):
     """Fills in the table of claims."""
-
-    def __init__(self, app: Sphinx) -> None:
-        self.app = app
-
-    @property
-    def config(self) -> Any:
-        return self.app.config
-
-    @property
-    def env(self) -> BuildEnvironment:
-        return self.app.env
 
     def verdicts(self) -> Iterator[tuple[str, str, str, str, list[Verdict]]]:
         """Yields each claim in the order of the pages: page, id, anchor, sentence, and its verdict on every machine."""
@@ -177,11 +165,11 @@ class ClaimTable(Recording):
         words = [self.say(word) for word in ("claim", "this build", "cells", ":", *MARKS)]
         return repr((said, words))
 
-    def build(self, docname: str) -> nodes.Element:
-        """Returns the table as the page ``docname`` shows it."""
+    def build(self) -> nodes.Element:
+        """Returns the table as its page shows it."""
         rows: list[list[Cell]] = []
         for page, _, anchor, sentence, verdicts in self.verdicts():
-            link = make_refnode(self.app.builder, docname, page, anchor, nodes.Text(sentence))
+            link = make_refnode(self.app.builder, self.docname, page, anchor, nodes.Text(sentence))
             cells = [nodes.inline("", "", *verdict_words(self, v), classes=[css(v.outcome)]) for v in verdicts]
             rows.append([[link], *([cell] for cell in cells)])
         heads: list[Cell] = [self.say("claim"), *(self.machine_name(machine) for machine in self.machines)]
@@ -204,7 +192,7 @@ def _updated(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in list(doctree.findall(ClaimList)):
-        node.replace_self(ClaimTable(app).build(docname))
+        node.replace_self(ClaimTable(app, docname).build())
         report_missing(docname)
 
 

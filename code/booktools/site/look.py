@@ -85,6 +85,7 @@ def _page(
     book, here = current().book, current().language
     root = context["content_root"] + ("" if here == book.languages[0] else "../")
     context["here"], context["site_root"] = here, root
+    context["author"] = app.config.author
     context["languages"] = [_in_language(app.config, book, each, here, pagename, root) for each in book.languages]
     context["say"] = current().catalogue.translate
     context["mark"] = mark_of_files()
