@@ -60,3 +60,16 @@ def test_without_sending_only_the_rates_differ() -> None:
     found = published.fits_of_computing(published.a100(100e12))
     assert found == pytest.approx([run.tflops / 100 for run in UNSEEN])
     assert all(a <= b for a, b in zip(found, published.fits(published.a100(100e12)), strict=True))
+
+
+def test_what_the_page_says_of_computing_alone() -> None:
+    """Sending brings fewer rows within the limit, takes each row of tensor × data farther away, and one row nearer."""
+    cluster = published.a100(GIVEN.tflops * 1e12)
+    with_sending, alone = (
+        [abs(fit - 1) for fit in fits(cluster)] for fits in (published.fits, published.fits_of_computing)
+    )
+    assert sum(off < 0.15 for off in alone) > sum(off < 0.15 for off in with_sending)
+    by_tensor = [run.way == "tensor × data" for run in UNSEEN]
+    assert all(off > free for off, free, tensor in zip(with_sending, alone, by_tensor, strict=True) if tensor)
+    nearer = [run.gpus for run, off, free in zip(UNSEEN, with_sending, alone, strict=True) if off < free / 1.5]
+    assert nearer == [1536]
