@@ -54,7 +54,7 @@ install: $(READY) ## make the environment
 check short processes: export OMP_WAIT_POLICY = PASSIVE
 
 # One core checks while another tests: what checks has one process.
-check: $(READY) ## the fast part, a minute or two: lints, types, language parity, unit tests
+check: $(READY) ## the fast part, about four minutes: lints, types, language parity, unit tests
 	@$(MAKE) --no-print-directory -k -j 2 lints units
 
 lints: $(READY)

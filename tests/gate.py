@@ -242,7 +242,8 @@ def main() -> int:
     if unknown := [piece for piece in given.pieces if piece not in BUDGETS]:
         parser.error(f"no such piece: {', '.join(unknown)}; there are {', '.join(BUDGETS)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
-    MARK.unlink(missing_ok=True)
+    if not given.pieces:
+        MARK.unlink(missing_ok=True)
     tested, start = tree(), time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     results = run(list(dict.fromkeys(given.pieces or BUDGETS)))

@@ -97,6 +97,12 @@ def test_one_piece_can_be_run_alone_and_marks_nothing(repository: Path) -> None:
     assert f"no such piece: chapters; there are {', '.join(gate.BUDGETS)}" in run(repository, "chapters").stdout
 
 
+def test_a_piece_that_is_run_again_leaves_the_mark_of_the_whole(repository: Path) -> None:
+    assert run(repository).returncode == 0
+    assert run(repository, "check").returncode == 0
+    assert run(repository, "--tested").returncode == 0
+
+
 TOGETHER = """
 short processes:
 \t@echo $@ began && touch $@ && until test -e short -a -e processes; do sleep 0.01; done; echo $@ ended

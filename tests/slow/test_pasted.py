@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, cycle
 from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
@@ -36,16 +36,17 @@ def test_each_leaf_names_cells_that_are_there_and_both_languages_name_the_same()
     assert {each for after in found.values() for each in after} <= set(sections())
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
-def pasted(request: pytest.FixtureRequest) -> Pasted:
-    torch.manual_seed(0)
-    return Pasted(PROGRAMS[request.param]())
-
-
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on machines of few cores
 @pytest.mark.usefixtures("_as_before")
-@pytest.mark.parametrize("leaf", needs())
-def test_a_leaf_runs_after_the_cells_that_it_needs_and_no_others(pasted: Pasted, leaf: str) -> None:
+@pytest.mark.parametrize(("leaf", "own"), list(zip(needs(), cycle(PROGRAMS))))
+def test_a_leaf_runs_after_the_cells_that_it_needs_and_no_others(leaf: str, own: str) -> None:
+    """Each leaf in one program here, in turn; `tests/long/test_pasted.py` pastes each into all."""
+    torch.manual_seed(0)
+    check_leaf(Pasted(PROGRAMS[own]()), leaf)
+
+
+def check_leaf(pasted: Pasted, leaf: str) -> None:
+    """Fails where a leaf's cells, pasted after those that it needs, raise, or leave another model than they found."""
     forward = pasted.names["model"].forward
     pasted.leaf(leaf, only=None if pasted.names["model"].__class__ is Residual else TRAINS)
     assert pasted.names["model"].forward == forward

@@ -44,6 +44,14 @@ def test_a_parameter_that_says_how_often_is_at_most_what_the_rule_allows() -> No
     assert found["called"] == {"repeats": rule.MOST["repeats"], "n": 10**9, "samples": 1}  # it is no number to see
 
 
+def test_a_length_of_time_stays_as_it_is() -> None:
+    """It ends what would hang: of five milliseconds, it would end what only begins."""
+    found = shortened(
+        "from datetime import timedelta\nseconds = 60\nlimit = timedelta(seconds=seconds), timedelta(seconds=60)\n"
+    )
+    assert [each.total_seconds() for each in found["limit"]] == [60, 60]
+
+
 def test_a_loop_that_counts_nothing_turns_less_often_and_others_as_often() -> None:
     found = shortened("a = [0 for _ in range(99)]\nb = [i for i in range(99)]\nc = [0 for _ in range(4)]\n")
     assert [len(found[name]) for name in "abc"] == [rule.LOOPS, 99, 4]

@@ -54,12 +54,22 @@ NOT_REHEARSED = {
         ("serial, parallel = 100_000, 900_000",),
     ),
     "servers": Page(
-        "messages between processes and hosts, and one of them killed: 50 s",
+        "messages between processes and hosts, and one of them killed: 130 s",
         (
+            "S, shapes = 2**23, None",
+            "sizes = [2**n for n in (12, 15, 18, 20, 22, 23, 24)]",
             "levels = None",
             "layouts = {",
+            "seconds, dense = 3.0, {}",
             "lived = {1.5: live.on_this_machine(dead=1.5)}",
+            "rounds = locking.measured(trainers=4, steps=3)",
+            "from dlperf.servers import pipelined",
+            "from dlperf.servers import hogwild, sparse_data",
         ),
+    ),
+    "parallel": Page(
+        "gradients are sent between hosts, and graphs are compiled for a processor: 50 s",
+        ("task, sent = gradients.Task(), {}", "seen = {"),
     ),
 }
 """By page; seconds are those of the cells on one simulated GPU, on two cores beside other work."""

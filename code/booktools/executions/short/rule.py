@@ -54,6 +54,9 @@ EXCEPTIONS: dict[str, str] = {
 }
 """Functions that stay as they are, and why."""
 
+LENGTHS = ("timedelta",)
+"""What gives a length of time and not a repetition: its ``seconds`` end a hang, and stay as they are."""
+
 
 def at_most(value: Any, most: float) -> Any:
     """Returns a number that is no larger than ``most``, of the same type; anything else as it is."""
@@ -79,6 +82,11 @@ class Shorten(ast.NodeTransformer):
         limits = [ast.Assign([ast.Name(name, ast.Store())], _limited(name, name)) for name in names]
         node.body[documented:documented] = [ast.copy_location(limit, node.body[-1]) for limit in limits]
         return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if ast.unparse(node.func).rpartition(".")[2] in LENGTHS:
+            return node
+        return self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         if node.arg in MOST:
