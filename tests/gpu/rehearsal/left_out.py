@@ -67,10 +67,6 @@ NOT_REHEARSED = {
             "from dlperf.servers import hogwild, sparse_data",
         ),
     ),
-    "parallel": Page(
-        "gradients are sent between hosts, and graphs are compiled for a processor: 50 s",
-        ("task, sent = gradients.Task(), {}", "seen = {"),
-    ),
 }
 """By page; seconds are those of the cells on one simulated GPU, on two cores beside other work."""
 
