@@ -80,17 +80,21 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Run = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
-def run(library: Path) -> Iterator[Run]:
-    """Runs a program in a process with two simulated GPUs, and returns the traceback that it ended with, or ''."""
-    given = {
+def simulated(library: Path, devices: int) -> dict[str, str]:
+    """Returns the environment of processes with so many simulated GPUs, which are told that they talk by NCCL."""
+    return {
         **os.environ,
         "SIMULATED_CUDA_LIBRARY": str(library),
-        "SIMULATED_CUDA_DEVICES": "2",
+        "SIMULATED_CUDA_DEVICES": str(devices),
         "SIMULATED_CUDA_NCCL": "1",
         "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "site"), str(ROOT / "code"), str(ROOT))),
     }
-    with Forks(given) as forks:
+
+
+@pytest.fixture(scope="session")
+def run(library: Path) -> Iterator[Run]:
+    """Runs a program in a process with two simulated GPUs, and returns the traceback that it ended with, or ''."""
+    with Forks(simulated(library, 2)) as forks:
         yield forks.run
 
 

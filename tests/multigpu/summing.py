@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from dlperf.multigpu import reduce, road
+from dlperf.multigpu import correctness, reduce, road
+from dlperf.multigpu.data_parallel import split_batch
 from dlperf.multigpu.group import first, own_device
 
 FRAME = 1514  # bytes of a full frame, of which 1448 are a program's
@@ -30,10 +32,10 @@ def segments_sent_again(rank: int, size: int) -> int:
     return int(figures[names.index("RetransSegs")])
 
 
-def weights_after(rank: int, size: int, exchange: road.Exchange) -> torch.Tensor:
-    """Returns a device's weights after the first step of the road on four images, in one vector."""
+def weights_after(rank: int, size: int, exchange: road.Exchange, k: int) -> torch.Tensor:
+    """Returns a device's weights after the first step of the road, which k share, on four images, in one vector."""
     road._step.cache_clear()
-    road.traced_step(rank, size, exchange, 2, 4)
+    road.traced_step(rank, size, exchange, k, 4)
     model = road._step(rank, size, 4).model
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach().cpu()
 
@@ -41,3 +43,28 @@ def weights_after(rank: int, size: int, exchange: road.Exchange) -> torch.Tensor
 def device_kind(rank: int, size: int) -> str:
     """Returns the kind of device whose tensors a process sends."""
     return own_device().type
+
+
+def errors_with_batch_norm(
+    rank: int, size: int, frozen: bool, cases: list[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Returns the relative errors of this device's gradient, and of its weights after some steps of SGD, in float64.
+
+    A case is a number of devices and a batch. The truth is one device's with the whole batch. Batch norm takes the
+    statistics of the examples that it sees, or, ``frozen``, those of some that it has seen before.
+    """
+    device, found = own_device(), {}
+
+    def trained(share: tuple[torch.Tensor, torch.Tensor], batch: int, k: int) -> tuple[list[torch.Tensor], ...]:
+        model = correctness.network(torch.float64, device, normalised=True)
+        model(correctness.examples(32, torch.float64, device)[0])
+        sum_up = partial(reduce.through_one, group=first(k)) if k > 1 else lambda flat: None
+        return correctness.train("right", "sgd", correctness.STEPS, model.train(not frozen), *share, batch, k, sum_up)
+
+    for k, batch in cases:
+        if rank < k:
+            whole = correctness.examples(batch, torch.float64, device)
+            pairs = zip(trained(split_batch(*whole, rank, k), batch, k), trained(whole, batch, 1), strict=True)
+            gradient, weights = (correctness.relative_error(mine, true) for mine, true in pairs)
+            found[k, batch] = gradient, weights
+    return found

@@ -12,6 +12,8 @@ from dlperf.measurement import Measurement
 from dlperf.multigpu.agreement import Disagreement, check, check_over_store, checksum, disagreements
 from dlperf.multigpu.all_reduce_times import Findings, Options, link_bytes, measure, message_sizes
 from dlperf.multigpu.probe import COMMAND, VARIABLES, main, parse, parse_size, table
+from dlperf.network import GIGABIT, PAYLOAD
+from tests.multigpu.probing import printed_line, printed_seconds, too_early
 
 ALPHA, BETA = 7e-3, 3e-9
 """A link that nobody has."""
@@ -123,6 +125,37 @@ def test_times_that_no_line_fits_are_shown_all_the_same() -> None:
     assert "no line fits these times" in shown
     assert "all-reduce of 16.8 MB" in shown
     assert "predicted" not in shown
+
+
+def test_what_is_printed_can_be_read_again() -> None:
+    findings = made_up(3)
+    printed = table(findings)
+    line, seconds = printed_line(printed), printed_seconds(printed)
+    assert line is not None
+    assert (line.alpha, line.beta) == pytest.approx((ALPHA, BETA), rel=0.01)
+    assert list(seconds) == list(findings.all_reduce)
+    assert list(seconds.values()) == pytest.approx([m.median for m in findings.all_reduce.values()], rel=0.01)
+    assert printed_line(table(made_up(2, alpha=1.0, beta=-1e-9))) is None
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_table_that_is_faster_than_the_link_is_seen(k: int) -> None:
+    at = lambda share: table(made_up(k, alpha=1e-6, beta=1 / (share * PAYLOAD * GIGABIT)))
+    assert too_early(at(1.0), GIGABIT, k) == []
+    assert too_early(at(0.1), GIGABIT, k) == []
+    assert "line at 16777216 B" in too_early(at(1.1), GIGABIT, k)
+    found = too_early(at(2.0), GIGABIT, k)
+    assert {"all-reduce of 16777216 B", "line at 16777216 B", "all-reduce of 1048576 B"} <= set(found)
+
+
+def test_a_line_that_is_faster_than_the_link_is_seen_by_itself() -> None:
+    slow = table(made_up(2, alpha=1e-6, beta=1 / (PAYLOAD * GIGABIT)))
+    fast = table(made_up(2, alpha=1e-6, beta=1 / (9 * PAYLOAD * GIGABIT)))
+    rows = [
+        b if "(alpha)" in b or "beta" in b else a for a, b in zip(slow.splitlines(), fast.splitlines(), strict=True)
+    ]
+    with pytest.raises(AssertionError):  # it goes through none of the times
+        too_early("\n".join(rows), GIGABIT)
 
 
 def test_help_says_how_to_start_it(capsys: pytest.CaptureFixture[str]) -> None:

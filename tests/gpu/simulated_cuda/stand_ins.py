@@ -58,7 +58,9 @@ def _resize(torch: ModuleType) -> None:
 
 
 def _communicate() -> None:
-    """Where a program asks for NCCL it gets gloo, which the library gives the GPUs' memory.
+    """Where a program asks for NCCL, or for nothing, it gets gloo, which the library gives the GPUs' memory.
+
+    It then joins the CPU's tensors too, which NCCL does not: a program that sends such by mistake is not seen here.
 
     With ``SIMULATED_CUDA_NCCL`` it is told that it has NCCL; else it may take gloo for what joins the CPU's tensors.
     """
@@ -72,7 +74,7 @@ def _communicate() -> None:
     @functools.wraps(begin)
     def init_process_group(backend: str | None = None, *rest: Any, **named: Any) -> None:
         asked[:] = [backend]
-        begin(backend and backend.replace("nccl", "gloo"), *rest, **named)
+        begin(backend.replace("nccl", "gloo") if backend else "gloo", *rest, **named)
 
     @functools.wraps(told)
     def get_backend(group: Any = None) -> str:

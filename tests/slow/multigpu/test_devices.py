@@ -21,7 +21,7 @@ from dlperf.multigpu.group import Crew, hosts
 from dlperf.multigpu.link import measure_link
 from dlperf.multigpu.road import Exchange
 from dlperf.network import GIGABIT
-from tests.multigpu.summing import FRAME, segments_sent_again, sums, weights_after
+from tests.multigpu.summing import FRAME, errors_with_batch_norm, segments_sent_again, sums, weights_after
 from tests.processes import DEADLINE_S
 
 
@@ -49,6 +49,36 @@ def test_the_gradient_is_that_of_one_device(eight: Crew) -> None:
     assert found["float32"] < 1e-6
     assert found["right-sgd"] < 1e-12
     assert found["right-adam"] < 1e-9
+
+
+@pytest.mark.parametrize("batch", correctness.BATCHES)
+def test_with_batch_norm_frozen_it_is_the_same_training_on_any_number_of_devices(eight: Crew, batch: int) -> None:
+    cases = [(k, batch) for k in range(1, 9)]
+    found = eight.run(errors_with_batch_norm, True, cases)
+    assert [len(errors) for errors in found] == list(range(8, 0, -1))
+    for rank, errors in enumerate(found):
+        for (k, _), (gradient, weights) in errors.items():
+            assert gradient < 1e-12, (rank, k)
+            assert weights < 1e-12, (rank, k)
+
+
+def test_with_batch_norm_live_it_is_another_training(eight: Crew) -> None:
+    found = eight.run(errors_with_batch_norm, False, [(k, 16) for k in range(1, 9)])
+    for rank, errors in enumerate(found):
+        for (k, _), (gradient, weights) in errors.items():
+            assert (gradient > 1e-3) == (weights > 1e-3) == (k > 1), (rank, k)
+
+
+def test_weights_after_steps_are_those_of_one_device(eight: Crew) -> None:
+    cases: list[correctness.Case] = [
+        ("right", optimizer, k, batch, correctness.STEPS, torch.float64, False)
+        for optimizer in ("sgd", "adam")
+        for k in range(3, 9)
+        for batch in correctness.BATCHES
+    ]
+    for errors in eight.run(correctness.errors, cases, reduce.through_one):
+        for case, (_, weights) in errors.items():
+            assert weights < (1e-12 if case[1] == "sgd" else 1e-9), case
 
 
 def test_each_bug_is_found_by_looking_at_the_right_thing(eight: Crew) -> None:
@@ -125,7 +155,7 @@ def test_a_traced_step_sends_every_gradient_once(eight: Crew, exchange: Exchange
 
 
 def test_every_exchange_takes_the_same_step_on_both_devices(eight: Crew) -> None:
-    after = {exchange: eight.first(2).run(weights_after, exchange) for exchange in [*Exchange][1:]}
+    after = {exchange: eight.first(2).run(weights_after, exchange, 2) for exchange in [*Exchange][1:]}
     for exchange, (one, other) in after.items():
         assert torch.equal(one, other) == (exchange is not Exchange.APART)
         if exchange is not Exchange.APART:

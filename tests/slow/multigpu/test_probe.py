@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +14,10 @@ import pytest
 from dlperf import network
 from dlperf.models.resnet import ResNet18
 from dlperf.multigpu.all_reduce_times import Options, link_bytes, measure
-from dlperf.network import GIGABIT, PAYLOAD, Network, process_group
-from tests.multigpu.probing import compare_after_a_step
+from dlperf.network import GIGABIT, PAYLOAD, Network, address, process_group
+from tests.conftest import ROOT
+from tests.multigpu.probing import compare_after_a_step, too_early
+from tests.multigpu.probing import torchrun as torchrun_on_a_host
 from tests.multigpu.programs import environ
 from tests.processes import DEADLINE_S
 
@@ -91,6 +95,42 @@ def test_two_hosts_find_the_same_and_no_more_than_their_link_gives(pair: Network
     assert list(findings.all_reduce) == [2**n for n in range(10, 21, 2)]
     sent = link_bytes(GRADIENT, 2)
     assert findings.step.median >= 0.95 * sent / PAYLOAD / GIGABIT  # a full bucket passes at once
+
+
+def on_two_machines(language: str) -> list[str]:
+    """Returns what follows torchrun on each of two machines, as the page of a language prints it in its two places.
+
+    The backend is given here, before what the page says, which overrides it: with torchrun's own default each
+    machine would have to be numbered.
+    """
+    text = (ROOT / "chapters" / language / "multigpu.md").read_text(encoding="utf-8")
+    [(local, probe)] = re.findall(
+        r"^torchrun (--nproc-per-node \d+) (-m dlperf\.multigpu\.probe .+)$", text, re.MULTILINE
+    )
+    [options] = re.findall(r"`(--[^`]*--nnodes 2[^`]* --rdzv-endpoint)`", text)
+    assert local.split()[0] in options.split()
+    return ["--rdzv-backend", "c10d", *shlex.split(options), address(0), *shlex.split(probe)]
+
+
+@needs_namespaces
+def test_the_page_s_command_on_two_hosts_prints_no_more_than_their_link_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = on_two_machines("en")
+    assert on_two_machines("zh") == command
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", environ()["PYTHONPATH"])
+    cheap = ["--batch", "1", "--samples", "1"]
+    with Network(2, GIGABIT) as made:
+        ends = made.run(torchrun_on_a_host, [*command, *cheap], timeout=5 * DEADLINE_S)
+    said = "\n".join(complaints for _, _, complaints, _ in ends)
+    assert [status for status, *_ in ends] == [0, 0], said
+    printed = "\n".join(written for _, written, _, _ in ends)  # by rank 0, on whichever host it is
+    assert [line[:20] for line in printed.splitlines() if line.startswith("2 ranks on ")] == ["2 ranks on cpu, gloo"]
+    assert "a gradient of 45.0 MB" in printed or "no line fits these times" in printed
+    assert too_early(printed, GIGABIT) == [], printed
+    for _, _, _, nbytes in ends:
+        assert nbytes > GRADIENT, "both hosts take part: each sends a gradient at least"
 
 
 @needs_namespaces
