@@ -1,4 +1,7 @@
-"""Launched processes that are killed at random, twenty times: each is named, no peer is left, and nothing hangs."""
+"""Launched processes that are killed at random, twenty times: each is named, no peer is left, and nothing hangs.
+
+``pytest -rA`` shows for each kill who was killed, after which event, and the first line of what `launch` said.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ def draw() -> list[tuple[int, str, int, int, bool]]:
 def test_each_of_twenty_kills_is_named_and_leaves_nothing(
     tmp_path: Path, number: int, event: str, rank: int, size: int, waits: bool
 ) -> None:
-    print(f"kill {number} (seed {SEED}): rank {rank} of {size} after {event!r}", "where it waits" * waits)
+    print(f"kill {number} (seed {SEED}): rank {rank} of {size} after {event!r}", end=", ")
+    print("where it waits" if waits else "while it goes on", end=": ", flush=True)
     error = launch_and_kill(tmp_path / "events", event, rank, size, [(event, rank)] * waits)
+    print(str(error).splitlines()[0])
     assert (error.rank, "its process was ended by SIGKILL" in str(error)) == (rank, True), error
