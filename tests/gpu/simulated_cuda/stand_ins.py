@@ -60,9 +60,8 @@ def _resize(torch: ModuleType) -> None:
 def _communicate() -> None:
     """Where a program asks for NCCL, or for nothing, it gets gloo, which the library gives the GPUs' memory.
 
-    It then joins the CPU's tensors too, which NCCL does not: a program that sends such by mistake is not seen here.
-
     With ``SIMULATED_CUDA_NCCL`` it is told that it has NCCL; else it may take gloo for what joins the CPU's tensors.
+    Gloo joins these too, and NCCL does not: a program that sends them to it by mistake is not seen here.
     """
     import torch.distributed as dist
 
