@@ -15,13 +15,14 @@ from torch.nn.functional import cross_entropy
 
 def main(steps: int = 3, batch: int = 13) -> None:
     """Trains a small network on all devices that torchrun started."""
-    dist.init_process_group()  # torchrun has said who and where
-    rank, k = dist.get_rank(), dist.get_world_size()
     device = torch.device("cpu")
     processes = int(os.environ["LOCAL_WORLD_SIZE"])
     if torch.cuda.device_count() >= processes:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend)  # torchrun has said who and where
+    rank, k = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)  # the same weights everywhere
     model = nn.Linear(8, 3).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -98,18 +98,14 @@ def test_two_hosts_find_the_same_and_no_more_than_their_link_gives(pair: Network
 
 
 def on_two_machines(language: str) -> list[str]:
-    """Returns what follows torchrun on each of two machines, as the page of a language prints it in its two places.
-
-    The backend is given here, before what the page says, which overrides it: with torchrun's own default each
-    machine would have to be numbered.
-    """
+    """Returns what follows torchrun on each of two machines, as the page of a language prints it in its two places."""
     text = (ROOT / "chapters" / language / "multigpu.md").read_text(encoding="utf-8")
     [(local, probe)] = re.findall(
         r"^torchrun (--nproc-per-node \d+) (-m dlperf\.multigpu\.probe .+)$", text, re.MULTILINE
     )
     [options] = re.findall(r"`(--[^`]*--nnodes 2[^`]* --rdzv-endpoint)`", text)
     assert local.split()[0] in options.split()
-    return ["--rdzv-backend", "c10d", *shlex.split(options), address(0), *shlex.split(probe)]
+    return [*shlex.split(options), address(0), *shlex.split(probe)]
 
 
 @needs_namespaces
