@@ -1,0 +1,188 @@
+"""Test accuracy on one, two and four devices under DDP, and what single changes of the recipe cost.
+
+The chapter *Training on multiple GPUs, concisely* tells the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim.swa_utils import update_bn
+from torch.utils.data import DistributedSampler
+
+from dlperf.models import resnet
+from dlperf.multigpu.group import Crew, first, own_device
+from dlperf.turns import interleave
+
+CHANNELS = 16
+"""Of both convolutions of the network's block."""
+EPOCHS = 6
+"""Each run goes through the training images so many times."""
+ENOUGH = 512
+"""Training images that fresh statistics are taken from."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: ``batch`` images of ``k`` devices together in a step, by SGD with momentum.
+
+    The learning rate rises to ``rate`` in the first epoch if ``warm_up``, and then falls linearly to zero. Without
+    ``sampler`` each device takes all images, in the same order; without ``set_epoch`` every epoch has the same order.
+    """
+
+    k: int = 2
+    batch: int = 64
+    rate: float = 0.1
+    warm_up: bool = True
+    sampler: bool = True
+    set_epoch: bool = True
+
+
+RIGHT = Recipe()
+CHANGES: Mapping[str, Recipe] = {
+    "batch and rate doubled": replace(RIGHT, batch=128, rate=0.2),
+    "the same, no warm-up": replace(RIGHT, batch=128, rate=0.2, warm_up=False),
+    "no set_epoch": replace(RIGHT, set_epoch=False),
+    "no sampler": replace(RIGHT, sampler=False),
+}
+"""The changes of the recipe for two devices, by name."""
+KEYS = dict(zip(CHANGES, ("doubled", "no-warm-up", "no-set-epoch", "no-sampler"), strict=True))
+DEVICES = 1, 2, 4
+
+
+class Run(NamedTuple):
+    """Test accuracies after each epoch, by running and by fresh statistics of batch norm; and the steps taken."""
+
+    running: list[float]
+    fresh: list[float]
+    steps: int
+
+
+def network(seed: int) -> nn.Module:
+    """Returns a convolution, a block of ResNet and a linear layer: images (batch, 1, 8, 8) -> ten scores each."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        stem = resnet.convolution(1, CHANNELS, 3), nn.ReLU(), resnet.Block(CHANNELS, CHANNELS)
+        return nn.Sequential(*stem, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10))
+
+
+def rate_at(recipe: Recipe, step: int, steps: int, epochs: int) -> float:
+    """Returns the learning rate of a step of so many."""
+    rising = steps // epochs if recipe.warm_up else 0
+    if step < rising:
+        return recipe.rate * (step + 1) / rising
+    return recipe.rate * (steps - step) / (steps - rising)
+
+
+def shares(recipe: Recipe, images: int, rank: int, seed: int, epoch: int) -> list[list[int]]:
+    """Returns which images a device takes in each step of an epoch."""
+    number: Any = range(images)  # the sampler asks only how many there are
+    k, own = (recipe.k, rank) if recipe.sampler else (1, 0)
+    sampler: Any = DistributedSampler(number, k, own, seed=seed)
+    if recipe.set_epoch:
+        sampler.set_epoch(epoch)
+    order, each = list(sampler), recipe.batch // recipe.k
+    return [order[i : i + each] for i in range(0, len(order), each)]
+
+
+def fresh_statistics(net: nn.Module, images: Tensor) -> nn.Module:
+    """Returns a copy of the network that has seen these images, in batches of 256, and no others: `update_bn`."""
+    copy = network(0).to(images.device)
+    copy.load_state_dict(net.state_dict())
+    update_bn(images.split(256), copy)
+    return copy
+
+
+@torch.no_grad()
+def accuracy(net: nn.Module, images: Tensor, labels: Tensor) -> float:
+    """Returns the share of images that get their highest score for the right class."""
+    net.eval()
+    return int((net(images).argmax(1) == labels).sum()) / len(labels)
+
+
+def train(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], seed: int, epochs: int) -> Run:
+    """Trains on device ``rank`` of the recipe's k, and returns its run; only device 0 tests, and has accuracies.
+
+    Raises ValueError if there are fewer than k devices, or k does not divide the batch.
+    """
+    k = recipe.k
+    if k > size or recipe.batch % k:
+        raise ValueError(f"{size} devices cannot train on a batch of {recipe.batch} split over {k}")
+    device = own_device()
+    images, labels, *test = (tensor.to(device) for tensor in data)
+    net = network(seed).to(device)
+    # device 0 tests by its own statistics; what the others would get of them is never read
+    model = DistributedDataParallel(net, process_group=first(k), forward_sync_buffers=False) if k > 1 else net
+    optimizer = torch.optim.SGD(net.parameters(), recipe.rate, momentum=0.9)
+    running, fresh, done = [], [], 0
+    for epoch in range(epochs):
+        parts = shares(recipe, len(labels), rank, seed, epoch)
+        net.train()
+        for part in parts:
+            optimizer.param_groups[0]["lr"] = rate_at(recipe, done, epochs * len(parts), epochs)
+            cross_entropy(model(images[part]), labels[part]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            done += 1
+        if rank == 0:
+            running.append(accuracy(net, *test))
+            fresh.append(accuracy(fresh_statistics(net, images[:ENOUGH]), *test))
+    return Run(running, fresh, done)
+
+
+def compare(devices: Crew, data: Sequence[Tensor], repeats: int = 5) -> dict[str, list[Run]]:
+    """Returns the runs of each seed from 0 on: by the right recipe on 1, 2 and 4 devices, and with each change on 2.
+
+    ``data`` are images (n, 1, 8, 8) and labels to train on, and the same to test on. Where a cell's time is used up,
+    fewer seeds are tried.
+    """
+    recipes = {name_of(k): replace(RIGHT, k=k) for k in DEVICES} | dict(CHANGES)
+    ways = {name: partial(_next, devices.first(each.k), each, data, count()) for name, each in recipes.items()}
+    return {name: list(runs) for name, runs in interleave(ways, repeats, warm_up=0).items()}
+
+
+def _next(devices: Crew, recipe: Recipe, data: Sequence[Tensor], seeds: Iterator[int]) -> Run:
+    return devices.run(train, recipe, data, next(seeds), EPOCHS)[0]
+
+
+def name_of(k: int) -> str:
+    """Returns the name of the right recipe's runs on k devices."""
+    return f"{k} device" if k == 1 else f"{k} devices"
+
+
+def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
+    """Returns means over the seeds, by key; accuracies are by fresh statistics after the last epoch.
+
+    ``right-k`` is the accuracy on k devices, ``right-spread`` the largest of these less the smallest, ``cost-<change>``
+    what a change costs against two devices. ``early-gap`` and ``late-gap`` are fresh less running statistics after the
+    first and the last epoch on two devices; ``early-running`` and ``early-fresh`` are the two sides of the former.
+    """
+    last = {name: fmean(run.fresh[-1] for run in runs) for name, runs in trained.items()}
+    right = {f"right-{k}": last[name_of(k)] for k in DEVICES}
+    two = trained[name_of(2)]
+    gaps = [fmean(run.fresh[epoch] - run.running[epoch] for run in two) for epoch in (0, -1)]
+    return {
+        **right,
+        "right-spread": max(right.values()) - min(right.values()),
+        **{f"cost-{key}": last[name_of(2)] - last[name] for name, key in KEYS.items()},
+        "early-gap": gaps[0],
+        "late-gap": gaps[1],
+        "early-running": fmean(run.running[0] for run in two),
+        "early-fresh": fmean(run.fresh[0] for run in two),
+    }
+
+
+def largest_error(sizes: Sequence[int]) -> float:
+    """Returns how far the mean of the shares' accuracies can be from
+    the accuracy on all images, whichever answers are right."""
+    images = sum(sizes)
+    return sum(max(0.0, 1 / len(sizes) - n / images) for n in sizes)
