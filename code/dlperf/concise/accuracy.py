@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import update_bn
-from torch.utils.data import DistributedSampler
+from torch.utils.data import DistributedSampler, TensorDataset
 
 from dlperf.models import resnet
 from dlperf.multigpu.group import Crew, first, own_device
@@ -68,11 +68,13 @@ class Run(NamedTuple):
 
 
 def network(seed: int) -> nn.Module:
-    """Returns a convolution, a block of ResNet and a linear layer: images (batch, 1, 8, 8) -> ten scores each."""
+    """Returns a convolution, a block of ResNet and a linear layer: images (batch, 8, 8) -> ten scores each."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        stem = resnet.convolution(1, CHANNELS, 3), nn.ReLU(), resnet.Block(CHANNELS, CHANNELS)
-        return nn.Sequential(*stem, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10))
+        stem = nn.Unflatten(1, (1, 8)), resnet.convolution(1, CHANNELS, 3), nn.ReLU()
+        return nn.Sequential(
+            *stem, resnet.Block(CHANNELS, CHANNELS), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10)
+        )
 
 
 def rate_at(recipe: Recipe, step: int, steps: int, epochs: int) -> float:
@@ -139,14 +141,15 @@ def train(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], seed: in
     return Run(running, fresh, done)
 
 
-def compare(devices: Crew, data: Sequence[Tensor], repeats: int = 5) -> dict[str, list[Run]]:
+def compare(devices: Crew, data: Sequence[TensorDataset], repeats: int = 5) -> dict[str, list[Run]]:
     """Returns the runs of each seed from 0 on: by the right recipe on 1, 2 and 4 devices, and with each change on 2.
 
-    ``data`` are images (n, 1, 8, 8) and labels to train on, and the same to test on. Where a cell's time is used up,
-    fewer seeds are tried.
+    ``data`` is to train on and to test on: images (n, 8, 8) and labels. Where a cell's time is used up, fewer seeds
+    are tried.
     """
+    tensors = [tensor for part in data for tensor in part[:]]
     recipes = {name_of(k): replace(RIGHT, k=k) for k in DEVICES} | dict(CHANGES)
-    ways = {name: partial(_next, devices.first(each.k), each, data, count()) for name, each in recipes.items()}
+    ways = {name: partial(_next, devices.first(each.k), each, tensors, count()) for name, each in recipes.items()}
     return {name: list(runs) for name, runs in interleave(ways, repeats, warm_up=0).items()}
 
 
@@ -160,25 +163,34 @@ def name_of(k: int) -> str:
 
 
 def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
-    """Returns means over the seeds, by key; accuracies are by fresh statistics after the last epoch.
+    """Returns means over the seeds, by key: accuracies from 0 to 1, their differences in percentage points.
 
-    ``right-k`` is the accuracy on k devices, ``right-spread`` the largest of these less the smallest, ``cost-<change>``
-    what a change costs against two devices. ``early-gap`` and ``late-gap`` are fresh less running statistics after the
-    first and the last epoch on two devices; ``early-running`` and ``early-fresh`` are the two sides of the former.
+    ``right-k`` is the accuracy on k devices by fresh statistics after the last epoch, ``right-spread`` the largest of
+    these less the smallest; ``cost-<change>`` is what a change costs against two devices, ``worst-cost`` the largest.
+    ``early-gap`` and ``late-gap`` are fresh less running statistics after the first and the last epoch on two devices,
+    ``early-gap-one`` the former on one; ``early-running`` and ``early-fresh`` are its two sides on two.
     """
-    last = {name: fmean(run.fresh[-1] for run in runs) for name, runs in trained.items()}
+    last = {name: _mean(runs, "fresh", -1) for name, runs in trained.items()}
     right = {f"right-{k}": last[name_of(k)] for k in DEVICES}
-    two = trained[name_of(2)]
-    gaps = [fmean(run.fresh[epoch] - run.running[epoch] for run in two) for epoch in (0, -1)]
+    costs = {f"cost-{key}": 100 * (right["right-2"] - last[name]) for name, key in KEYS.items()}
+    one, two = (trained[name_of(k)] for k in (1, 2))
+    gap = lambda runs, epoch: 100 * (_mean(runs, "fresh", epoch) - _mean(runs, "running", epoch))
     return {
         **right,
-        "right-spread": max(right.values()) - min(right.values()),
-        **{f"cost-{key}": last[name_of(2)] - last[name] for name, key in KEYS.items()},
-        "early-gap": gaps[0],
-        "late-gap": gaps[1],
-        "early-running": fmean(run.running[0] for run in two),
-        "early-fresh": fmean(run.fresh[0] for run in two),
+        "right-spread": 100 * (max(right.values()) - min(right.values())),
+        **costs,
+        "worst-cost": max(costs.values()),
+        "early-gap": gap(two, 0),
+        "early-gap-one": gap(one, 0),
+        "late-gap": gap(two, -1),
+        "early-running": _mean(two, "running", 0),
+        "early-fresh": _mean(two, "fresh", 0),
+        "seeds": len(two),
     }
+
+
+def _mean(runs: Sequence[Run], kind: str, epoch: int) -> float:
+    return fmean(getattr(run, kind)[epoch] for run in runs)
 
 
 def largest_error(sizes: Sequence[int]) -> float:
