@@ -132,6 +132,7 @@ OUTCOMES: tuple[Outcome, ...] = (
         "concise.rare-missed", ("concise.rare-ratio",), lambda r: not _is_near(r["concise.rare-ratio"].median, 0.1)
     ),
     Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
+    Outcome("concise.stale-one", ("concise.early-gap-one",), lambda r: r["concise.early-gap-one"] > 5),
     Outcome("concise.mild", ("concise.worst-cost",), lambda r: r["concise.worst-cost"] < 5),
     Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
 )

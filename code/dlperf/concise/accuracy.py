@@ -56,7 +56,8 @@ CHANGES: Mapping[str, Recipe] = {
 }
 """The changes of the recipe for two devices, by name."""
 KEYS = dict(zip(CHANGES, ("doubled", "no-warm-up", "no-set-epoch", "no-sampler"), strict=True))
-DEVICES = 1, 2, 4
+DEVICES = {1: "one device", 2: "two devices", 4: "four devices"}
+"""The names of the right recipe's runs, by the number of devices."""
 
 
 class Run(NamedTuple):
@@ -148,18 +149,13 @@ def compare(devices: Crew, data: Sequence[TensorDataset], repeats: int = 5) -> d
     are tried.
     """
     tensors = [tensor for part in data for tensor in part[:]]
-    recipes = {name_of(k): replace(RIGHT, k=k) for k in DEVICES} | dict(CHANGES)
+    recipes = {name: replace(RIGHT, k=k) for k, name in DEVICES.items()} | dict(CHANGES)
     ways = {name: partial(_next, devices.first(each.k), each, tensors, count()) for name, each in recipes.items()}
     return {name: list(runs) for name, runs in interleave(ways, repeats, warm_up=0).items()}
 
 
 def _next(devices: Crew, recipe: Recipe, data: Sequence[Tensor], seeds: Iterator[int]) -> Run:
     return devices.run(train, recipe, data, next(seeds), EPOCHS)[0]
-
-
-def name_of(k: int) -> str:
-    """Returns the name of the right recipe's runs on k devices."""
-    return f"{k} device" if k == 1 else f"{k} devices"
 
 
 def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
@@ -171,9 +167,9 @@ def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
     ``early-gap-one`` the former on one; ``early-running`` and ``early-fresh`` are its two sides on two.
     """
     last = {name: _mean(runs, "fresh", -1) for name, runs in trained.items()}
-    right = {f"right-{k}": last[name_of(k)] for k in DEVICES}
+    right = {f"right-{k}": last[name] for k, name in DEVICES.items()}
     costs = {f"cost-{key}": 100 * (right["right-2"] - last[name]) for name, key in KEYS.items()}
-    one, two = (trained[name_of(k)] for k in (1, 2))
+    one, two = (trained[DEVICES[k]] for k in (1, 2))
     gap = lambda runs, epoch: 100 * (_mean(runs, "fresh", epoch) - _mean(runs, "running", epoch))
     return {
         **right,
