@@ -80,8 +80,8 @@ def test_fresh_statistics_are_those_of_the_images_and_the_network_stays() -> Non
 
 def test_one_device_learns_and_the_random_state_is_left_alone() -> None:
     state = torch.random.get_rng_state()
-    run = accuracy.train(0, 1, Recipe(k=1), all_digits(), 0, 2)
-    assert len(run.running) == len(run.fresh) == 2
+    run = accuracy.train(0, 1, Recipe(k=1), all_digits(), 0, (1,))
+    assert len(run.running) == len(run.fresh) == 1
     assert run.steps == 2 * 24
     assert run.fresh[-1] > 0.5
     assert torch.equal(state, torch.random.get_rng_state())
@@ -90,7 +90,7 @@ def test_one_device_learns_and_the_random_state_is_left_alone() -> None:
 @pytest.mark.parametrize(("devices", "k"), [(1, 2), (3, 3)])
 def test_too_few_devices_and_unequal_shares_are_refused(devices: int, k: int) -> None:
     with pytest.raises(ValueError, match=f"{devices} devices cannot train on a batch of 64 split over {k}"):
-        accuracy.train(0, devices, Recipe(k=k), all_digits(), 0, 1)
+        accuracy.train(0, devices, Recipe(k=k), all_digits(), 0, (0,))
 
 
 def test_the_largest_error_of_a_mean_of_means_is_found_among_all_answers() -> None:
@@ -123,7 +123,7 @@ def test_a_summary_has_means_and_differences_in_points() -> None:
     assert found["cost-no-sampler"] == pytest.approx(10)
     assert (found["early-gap"], found["late-gap"]) == pytest.approx((30, 2))
     assert (found["early-running"], found["early-fresh"]) == pytest.approx((0.1, 0.4))
-    assert found["seeds"] == 2
+    assert (found["seeds"], found["seed-range"]) == pytest.approx((2, 4))
 
 
 def test_a_table_has_a_row_and_a_figure_a_line_for_each() -> None:

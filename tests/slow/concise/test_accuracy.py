@@ -42,7 +42,7 @@ def weights(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], synchr
     testing, accuracy.accuracy = accuracy.accuracy, lambda *_: 0.0
     fresh, accuracy.fresh_statistics = accuracy.fresh_statistics, lambda net, images: net
     try:
-        accuracy.train(rank, size, recipe, data, 0, 1)
+        accuracy.train(rank, size, recipe, data, 0, (0,))
     finally:
         accuracy.network, accuracy.accuracy, accuracy.fresh_statistics = plain, testing, fresh
     return parameters_to_vector(net.parameters()).detach()
