@@ -24,7 +24,6 @@ from dlperf.multigpu.group import Crew, first, own_device
 from dlperf.turns import interleave
 
 CHANNELS = 16
-"""Of both convolutions of the network's block."""
 EPOCHS = 6
 """Each run goes through the training images so many times."""
 ENOUGH = 512
@@ -115,7 +114,8 @@ def accuracy(net: nn.Module, images: Tensor, labels: Tensor) -> float:
 def train(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], seed: int, tested: Collection[int]) -> Run:
     """Trains on device ``rank`` of the recipe's k until the last epoch that is ``tested``, and returns its run.
 
-    Only device 0 tests, and has accuracies. Epochs count from 0. Raises ValueError if there are fewer than k devices, or k does not divide the batch.
+    Only device 0 tests, and has accuracies. Epochs count from 0. Raises ValueError if devices are fewer than k, or k
+    does not divide the batch.
     """
     k, epochs = recipe.k, max(tested) + 1
     if k > size or recipe.batch % k:
@@ -123,8 +123,7 @@ def train(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], seed: in
     device = own_device()
     images, labels, *test = (tensor.to(device) for tensor in data)
     net = network(seed).to(device)
-    # device 0 tests by its own statistics; what the others would get of them is never read
-    model = DistributedDataParallel(net, process_group=first(k), forward_sync_buffers=False) if k > 1 else net
+    model = DistributedDataParallel(net, process_group=first(k)) if k > 1 else net
     optimizer = torch.optim.SGD(net.parameters(), recipe.rate, momentum=0.9, fused=True)
     running, fresh, done = [], [], 0
     for epoch in range(epochs):
