@@ -46,6 +46,23 @@ CLAIMS: tuple[Claim, ...] = (
         rival=Rival("what is sent hides behind the backward pass", _free_link),
     ),
     Claim(
+        id="concise.stale",
+        basis="decision",
+        keys=("concise.early-gap", "concise.late-gap"),
+        holds=lambda r: r["concise.early-gap"] > 5 and abs(r["concise.late-gap"]) < 1,
+        rival=Rival(
+            "running statistics stay as far behind as they are after an epoch",
+            lambda r: {"concise.late-gap": r["concise.early-gap"]},
+        ),
+    ),
+    Claim(
+        id="concise.equal",
+        basis="decision",
+        keys=("concise.right-spread",),
+        holds=lambda r: r["concise.right-spread"] < 1,
+        rival=Rival("two devices lose as much as in the textbook, 18 points", lambda r: {"concise.right-spread": 18}),
+    ),
+    Claim(
         id="concise.buckets",
         basis="prediction",
         keys=("concise.fit-least", "concise.fit-most", "concise.free-least", "concise.free-most"),
@@ -115,6 +132,8 @@ OUTCOMES: tuple[Outcome, ...] = (
         "concise.rare-missed", ("concise.rare-ratio",), lambda r: not _is_near(r["concise.rare-ratio"].median, 0.1)
     ),
     Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
+    Outcome("concise.stale-one", ("concise.early-gap-one",), lambda r: r["concise.early-gap-one"] > 5),
+    Outcome("concise.mild", ("concise.worst-cost",), lambda r: r["concise.worst-cost"] < 5),
     Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
 )
 

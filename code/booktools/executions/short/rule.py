@@ -4,7 +4,7 @@
    of ``dlperf``, whoever calls it, and as a keyword in every call that gives a number or a variable.
 2. A loop over ``range(number)`` whose variable is ``_`` is run for its effect alone: `LOOPS` times at most.
 3. The machine says that it has little memory, from which sizes of arrays are chosen, and steps are of few images
-   (`FUNCTIONS`); networks are narrow, and links are fast (`CONSTANTS`).
+   (`FUNCTIONS`); networks are narrow, epochs are few, and links are fast (`CONSTANTS`).
 4. A simulated GPU lets time pass instead of computing what is large (`tests/gpu`).
 
 What this would change the meaning of is named in `EXCEPTIONS`, each with its reason.
@@ -43,10 +43,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 CONSTANTS: dict[str, str] = {
     "GIGABIT": "3 * 125e6",
+    "EPOCHS": "2",
     "WIDTHS": "(16, 32, 64, 128)",
     "CPU_GPT": "gpt.Size(len(text.CHARACTERS), context=32, layers=2, heads=4, width=32)",
 }
-"""Constants of ``dlperf`` that have another value: a link's rate, the sizes of ResNet-18 and of the GPT on a CPU."""
+"""Constants of ``dlperf`` that have another value: a link's rate, epochs, sizes of ResNet-18 and of a CPU's GPT."""
 
 EXCEPTIONS: dict[str, str] = {
     **dict.fromkeys(("trips", "_trips"), "it is asked for more until it takes long enough"),
