@@ -35,26 +35,23 @@ class Recipe:
     """How to train: ``batch`` images of ``k`` devices together in a step, by SGD with momentum.
 
     The learning rate rises to ``rate`` in the first epoch if ``warm_up``, and then falls linearly to zero. Without
-    ``sampler`` each device takes all images, in the same order; without ``set_epoch`` every epoch has the same order.
+    ``set_epoch`` every epoch has the same order.
     """
 
     k: int = 2
     batch: int = 64
     rate: float = 0.1
     warm_up: bool = True
-    sampler: bool = True
     set_epoch: bool = True
 
 
 RIGHT = Recipe()
 CHANGES: Mapping[str, Recipe] = {
-    "batch and rate doubled": replace(RIGHT, batch=128, rate=0.2),
-    "the same, no warm-up": replace(RIGHT, batch=128, rate=0.2, warm_up=False),
+    "batch and rate doubled, no warm-up": replace(RIGHT, batch=128, rate=0.2, warm_up=False),
     "no set_epoch": replace(RIGHT, set_epoch=False),
-    "no sampler": replace(RIGHT, sampler=False),
 }
 """The changes of the recipe for two devices, by name."""
-KEYS = dict(zip(CHANGES, ("doubled", "no-warm-up", "no-set-epoch", "no-sampler"), strict=True))
+KEYS = dict(zip(CHANGES, ("no-warm-up", "no-set-epoch"), strict=True))
 DEVICES = {1: "one device", 2: "two devices", 4: "four devices"}
 """The names of the right recipe's runs, by the number of devices."""
 
@@ -73,7 +70,7 @@ def network(seed: int) -> nn.Module:
         torch.manual_seed(seed)
         stem = nn.Unflatten(1, (1, 8)), resnet.convolution(1, CHANNELS, 3), nn.ReLU()
         return nn.Sequential(
-            *stem, resnet.Block(CHANNELS, CHANNELS), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10)
+            *stem, resnet.Block(CHANNELS, CHANNELS, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10)
         )
 
 
@@ -88,8 +85,7 @@ def rate_at(recipe: Recipe, step: int, steps: int, epochs: int) -> float:
 def shares(recipe: Recipe, images: int, rank: int, seed: int, epoch: int) -> list[list[int]]:
     """Returns which images a device takes in each step of an epoch."""
     number: Any = range(images)  # the sampler asks only how many there are
-    k, own = (recipe.k, rank) if recipe.sampler else (1, 0)
-    sampler: Any = DistributedSampler(number, k, own, seed=seed)
+    sampler: Any = DistributedSampler(number, recipe.k, rank, seed=seed)
     if recipe.set_epoch:
         sampler.set_epoch(epoch)
     order, each = list(sampler), recipe.batch // recipe.k
