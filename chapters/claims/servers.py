@@ -198,6 +198,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux",),
     ),
     Outcome(
+        id="servers.cores",
+        keys=("servers.cores-over-links",),
+        holds=lambda r: r["servers.cores-over-links"] > 1,
+        needs=("linux",),
+    ),
+    Outcome(
         id="servers.fenced",
         keys=("servers.live-fenced",),
         holds=lambda r: r["servers.live-fenced"] == 1,

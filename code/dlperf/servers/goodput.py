@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import torch
 
-from dlperf.environment import environment
+from dlperf.environment import cores, environment
 from dlperf.kvstore import Config, Store, connect, security
 from dlperf.measurement import Measurement
 from dlperf.network import Network, address
@@ -82,6 +82,8 @@ class Trial:
     taken: dict[str, Measurement]
     """The seconds until the last worker had pushed, had pulled, and ``both``; see `SPANS`."""
     counts: Phase
+    processors: float
+    """The seconds that all processes of all hosts together had of processors in a round."""
 
     @property
     def links(self) -> Links:
@@ -92,6 +94,11 @@ class Trial:
     def bound(self) -> float:
         """The seconds of a round, if links are all that counts."""
         return loads.fullest(self.layout.phases) * self.size * hosts.BETA
+
+    @property
+    def by_cores(self) -> float:
+        """The seconds of a round, if the cores that all hosts share are all that counts."""
+        return self.processors / cores()
 
 
 def config(servers: int, workers: int, keys: str, **options: Any) -> Config:
@@ -179,11 +186,13 @@ def _measured(network: Network, layout: Layout, told: Config, size: int, repeats
     if layout.dead:
         run(kill, 1)
         run(rounds, size, 1)  # until another has taken over
+    before = sum(run(hosts.computed))
     each, counts = links.counted(network, lambda: run(rounds, size, repeats), repeats * size)
+    processors = (sum(run(hosts.computed)) - before) / repeats
     run(leave)
     run(hosts.stop)
     workers = each[layout.first : layout.hosts]
-    return Trial(layout, size, _columns(workers, f"{layout}, {size} bytes"), counts[: layout.hosts])
+    return Trial(layout, size, _columns(workers, f"{layout}, {size} bytes"), counts[: layout.hosts], processors)
 
 
 def _columns(found: Sequence[Sequence[Round]], what: str) -> dict[str, Measurement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dlperf.environment import cores
 from dlperf.network import unavailable
 from dlperf.servers import goodput
 from dlperf.servers.goodput import Layout
@@ -29,6 +30,13 @@ def trials():
 def test_a_round_takes_what_the_links_take(trials, name):
     trial = trials[name]
     assert trial.bound < min(trial.taken["both"].samples) * 1.02  # links are limited
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_processors_are_counted_over_all_hosts(trials, name):
+    trial = trials[name]
+    assert trial.processors > 0
+    assert trial.by_cores == trial.processors / cores()
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
