@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
+import torch
+import torch.distributed as dist
 
 from dlperf.alpha_beta import Line
 from dlperf.concise import buckets
@@ -17,6 +21,7 @@ ALONE = Step(begin=10.0, backward=12.0, ready=[13.0, 14.0, 16.0], weighs=[10, 10
 def test_a_bucket_is_sent_when_its_last_gradient_is_ready() -> None:
     first, last = 2 * (0.5 + 0.1), 2 * (0.5 + 0.1)  # of 20 bytes each, around a ring of two
     assert buckets.predict(ALONE, [20, 20], 2, LINK) == pytest.approx(6.0 + last)
+    assert buckets.predict(ALONE, [10, 10], 2, LINK, 2) == pytest.approx(6.0 + 2 * (0.5 + 0.05))
     assert buckets.predict(ALONE, [40], 2, LINK) == pytest.approx(6.0 + 2 * (0.5 + 0.2))
     assert first < 2.0  # it is there before the backward pass has ended
 
@@ -47,3 +52,34 @@ def test_hosts_have_different_images() -> None:
     (first, _), (second, _) = (buckets.Digits(batch=3).data(rank) for rank in range(2))
     assert first.shape == second.shape == (3, 8, 8)
     assert not first.equal(second)
+
+
+class Bucket:
+    """What DDP hands to a hook."""
+
+    def __init__(self, gradients: torch.Tensor) -> None:
+        self.gradients = gradients
+
+    def buffer(self) -> torch.Tensor:
+        return self.gradients
+
+
+def test_a_hook_sends_half_of_the_bytes_and_gives_back_a_bucket_of_the_type_it_had() -> None:
+    gradients, sent = torch.full((8,), 1 / 3), []
+
+    def send(tensor: torch.Tensor) -> torch.futures.Future[torch.Tensor]:
+        sent.append(tensor)
+        there: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        there.set_result(tensor + 1)
+        return there
+
+    found = buckets.as_bfloat16(send, Bucket(gradients)).wait()  # type: ignore[arg-type]
+    assert [tensor.nbytes for tensor in sent] == [gradients.nbytes // 2]
+    assert found.data_ptr() == gradients.data_ptr()
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, torch.full((8,), 4 / 3), rtol=2**-7, atol=0)
+
+
+def test_ddp_accepts_the_hook() -> None:
+    """It reads the hook's annotations, and refuses what is a string."""
+    assert inspect.signature(buckets.as_bfloat16).parameters["bucket"].annotation is dist.GradBucket

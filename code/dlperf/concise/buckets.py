@@ -5,15 +5,18 @@ The chapter *Training on multiple GPUs, concisely* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from time import perf_counter
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
 
 from dlperf.alpha_beta import Line
 from dlperf.concise.forecast import MIB
@@ -28,8 +31,14 @@ from dlperf.parallel import gradients
 from dlperf.parallel.gradients import Step, Way
 from dlperf.turns import columns, interleave
 
-ALONE, OURS, DEFAULT = "alone", "ours, 1 MiB", "DDP as it comes"
-"""A step that sends nothing; by our `Buckets`, as large as DDP's first one; and by DDP as nobody has told it."""
+Message = Any
+"""A future of a tensor."""
+Send = Callable[[torch.Tensor], Message]
+"""Begins to average a tensor over all hosts."""
+
+ALONE, OURS, DEFAULT, NARROW = "alone", "ours, 1 MiB", "DDP as it comes", "DDP, 1 MiB, bfloat16"
+"""A step that sends nothing; by our `Buckets`, as large as DDP's first one; by DDP as nobody has told it; and by DDP
+with `as_bfloat16`."""
 SIZES = 1.0, 0.25
 """The sizes of DDP's buckets that are tried beside its own, in MiB."""
 
@@ -63,6 +72,70 @@ def ours(rank: int, k: int, task: gradients.Task, size: float) -> Step:
     process_group(rank, k)
     net, images, classes = made(task, rank)
     step = Step()
+    with _watched(net, step):
+        buckets = Buckets(net.parameters(), size, step.send)
+        _pass(net, images, classes, step)
+        buckets.finish()
+        step.gradient = next(net.parameters()).grad
+    buckets.close()
+    dist.barrier()
+    return step
+
+
+def compressed(rank: int, k: int, task: gradients.Task) -> Step:
+    """Returns what host ``rank`` of k saw of a step under DDP with `as_bfloat16`; ``sizes`` are of what is sent."""
+    process_group(rank, k)
+    net, model, sender = _compressing(task, rank)
+    _, images, classes = made(task, rank)
+    step = sender.step = Step()
+    with _watched(net, step):
+        _pass(model, images, classes, step)
+        step.gradient = next(net.parameters()).grad
+    dist.barrier()
+    return step
+
+
+def as_bfloat16(send: Send, bucket: dist.GradBucket) -> Message:
+    """A hook for DDP: `send` averages a bucket's gradients in half of
+    their bytes."""
+    gradients = bucket.buffer()
+    message = send(gradients.to(torch.bfloat16))
+    return message.then(lambda sent: gradients.copy_(sent.value()))
+
+
+as_bfloat16.__annotations__["bucket"] = dist.GradBucket  # DDP checks the type, and takes no string for it
+
+
+class _Sender:
+    """Sends for the ``step`` that is under way: DDP's hook is registered once."""
+
+    step: Step
+
+    def send(self, bucket: dist.GradBucket) -> Message:
+        """Sends a bucket, which has arrived when it is wide again."""
+        return as_bfloat16(self.step.send, bucket).then(self.arrived)
+
+    def arrived(self, message: Message) -> torch.Tensor:
+        """Notes when."""
+        self.step.arrived[-1] = perf_counter()
+        return message.value()
+
+
+@cache
+def _compressing(task: gradients.Task, rank: int) -> tuple[nn.Module, nn.Module, _Sender]:
+    net, sender = task.net(), _Sender()
+    model = DistributedDataParallel(net, bucket_cap_mb=task.bucket_mib)
+    model.register_comm_hook(sender, lambda sender, bucket: sender.send(bucket))
+    _, images, classes = made(task, rank)
+    for _ in range(2):  # DDP arranges its buckets after the first step
+        sender.step = Step()
+        cross_entropy(model(images), classes).backward()
+    return net, model, sender
+
+
+@contextmanager
+def _watched(net: nn.Module, step: Step) -> Iterator[None]:
+    """Has a step note when each gradient is there."""
 
     def ready(weights: torch.Tensor) -> None:
         assert weights.grad is not None
@@ -70,20 +143,19 @@ def ours(rank: int, k: int, task: gradients.Task, size: float) -> Step:
         step.weighs.append(weights.grad.nbytes)
 
     hooks = [weights.register_post_accumulate_grad_hook(ready) for weights in net.parameters()]
-    buckets = Buckets(net.parameters(), size, step.send)
-    net.zero_grad()
-    dist.barrier()
-    step.begin = perf_counter()
-    loss = cross_entropy(net(images), classes)
-    step.backward = perf_counter()
-    loss.backward()
-    buckets.finish()
-    step.gradient = next(net.parameters()).grad
+    yield
     for hook in hooks:
         hook.remove()
-    buckets.close()
+
+
+def _pass(model: nn.Module, images: torch.Tensor, classes: torch.Tensor, step: Step) -> None:
+    """Passes through a network forward and backward, when all hosts are there."""
+    model.zero_grad()
     dist.barrier()
-    return step
+    step.begin = perf_counter()
+    loss = cross_entropy(model(images), classes)
+    step.backward = perf_counter()
+    loss.backward()
 
 
 def predict(
@@ -91,14 +163,17 @@ def predict(
     sizes: Sequence[int],
     k: int,
     link: Line,
+    narrower: int = 1,
 ) -> float:
     """Returns the seconds until all gradients are there, in messages
     of these `sizes`.
 
     `alone` is a step of as many examples that sends nothing; a message
-    is full when the last of its gradients is ready.
+    is full when the last of its gradients is ready, which have
+    `narrower` times its bytes.
     """
-    full = gradients.when_full(alone, sizes)
+    filled = [narrower * size for size in sizes]
+    full = gradients.when_full(alone, filled)
     took = [reduce_costs.seconds("ring", k, size, link) for size in sizes]
     last = gradients.messages(full, took)[-1][1]
     return max(alone.computing, last)
@@ -118,7 +193,8 @@ def compare(crew: Crew, link: Line, repeats: int = 15) -> dict[str, dict[str, Me
     alone = first.pop(ALONE)
     found = {}
     for way, steps in first.items():
-        rows = [_row(*each, link) for each in zip(alone, first[OURS], steps, strict=True)]
+        narrower = 2 if way == NARROW else 1
+        rows = [_row(*each, link, narrower) for each in zip(alone, first[OURS], steps, strict=True)]
         units = {key: "s" if key in ("step", "told") else "1" for key in rows[0]}
         found[way] = columns(rows, units, environment("cpu"))
     return found
@@ -131,11 +207,13 @@ def ways(crew: Crew) -> Mapping[str, Callable[[], list[Step]]]:
         ALONE: partial(crew.run, train, task, Way.ALONE),
         OURS: partial(crew.run, ours, task, MIB),
         DEFAULT: partial(crew.run, train, task, Way.DDP),
-    } | {f"DDP, {size:g} MiB": partial(crew.run, train, Digits(bucket_mib=size), Way.DDP) for size in SIZES}
+        **{f"DDP, {size:g} MiB": partial(crew.run, train, Digits(bucket_mib=size), Way.DDP) for size in SIZES},
+        NARROW: partial(crew.run, compressed, Digits(bucket_mib=1.0)),
+    }
 
 
-def _row(alone: Step, our: Step, step: Step, link: Line) -> dict[str, float]:
-    told = predict(alone, step.sizes, 2, link)
+def _row(alone: Step, our: Step, step: Step, link: Line, narrower: int = 1) -> dict[str, float]:
+    told = predict(alone, step.sizes, 2, link, narrower)
     forward = alone.backward - alone.begin
     sending = reduce_costs.seconds("ring", 2, sum(step.sizes), link)
     return {
