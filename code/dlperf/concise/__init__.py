@@ -11,6 +11,7 @@
 ``accuracy``           test accuracy on one, two and four devices, and what changes cost
 ``at_scale``           a step of a GPT on up to thousands of GPUs, split in three ways
 ``published``          steps that a paper printed: one given to that model, the others for it to predict
+``twins``              two layers split by PyTorch's own means, and the bytes that this sends
 ``diagnosis``          three mistakes at which processes stand still, and what PyTorch says of them
 ``drawings``           the figures and tables
 ``drawings_accuracy``  those of the section on accuracy
