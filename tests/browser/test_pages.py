@@ -41,7 +41,7 @@ eager reduce overhead autotune dynamic True False if Bekman
 Ryzen Skylake Ice Lake Zen Sandy Bridge Blackwell Unix Adam bfloat nm km Ki Mi Tbit mbw fio iperf write allocate gelu
 softmax read Snappy Eshelman Optane Omni Path
 stem head characters one top dx da Transformer Fashion Llama Mooncake Young Ray
-Windows Adagrad Mask
+Windows Adagrad Mask Slurm
 """.split()  # noqa: SIM905  One would not find a name among so many quotes.
 """Names and units that the text gives in Chinese too, besides what has capitals inside (GPU, NumPy). What a machine
 tells of itself is in no list: the page marks it as a name.
