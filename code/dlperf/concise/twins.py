@@ -13,7 +13,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
@@ -51,12 +50,14 @@ def by_network(
     rank: int,
     micro_batches: int,
     device: torch.device,
-) -> Schedule1F1B:
+) -> Any:
     """Makes a pipeline of two, which takes micro-batches back as soon
     as it can."""
+    from torch.distributed import pipelining  # brings the compiler
+
     part = net[:2] if rank == 0 else net[2:]
-    stage = PipelineStage(part, rank, 2, device)
-    return Schedule1F1B(stage, micro_batches, loss_fn=loss)
+    stage = pipelining.PipelineStage(part, rank, 2, device)
+    return pipelining.Schedule1F1B(stage, micro_batches, loss_fn=loss)
 
 
 def bytes_over_formula(crew: Crew, case: Case) -> float:
