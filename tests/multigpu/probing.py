@@ -74,7 +74,7 @@ def torchrun(rank: int, command: Sequence[str]) -> tuple[int, str, str, int]:
 
 def printed_seconds(printed: str) -> dict[int, float]:
     """Returns the seconds of each all-reduce in a printed table, by its bytes, which are whole KiB."""
-    rows = re.findall(r"^all-reduce of (.+?)  +(\S+) (\w+)$", printed, re.MULTILINE)
+    rows = re.findall(r"^all-reduce of (.+?)  +(\S+) (\w+) ± .+$", printed, re.MULTILINE)
     return {2 ** round(math.log2(parse_size(size))): float(value) * SECONDS[unit] for size, value, unit in rows}
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from dlperf.multigpu.data_parallel import Buckets, add_up, split_batch, train_batch
+from dlperf.multigpu.data_parallel import Buckets, EachGradient, add_up, split_batch, train_batch
 
 
 def net() -> nn.Module:
@@ -83,8 +83,8 @@ def test_what_the_exchange_leaves_is_what_the_optimizer_takes() -> None:
         assert new.grad is None
 
 
-@pytest.mark.parametrize("size", [0, 100, 200, 10**6])
-def test_buckets_send_each_gradient_once_and_wait_for_all(size: int) -> None:
+@pytest.mark.parametrize("size", [None, 0, 100, 200, 10**6])
+def test_each_gradient_is_sent_once_and_all_are_waited_for(size: int | None) -> None:
     model, (inputs, targets) = net(), examples(4)
     sent: list[Message] = []
 
@@ -92,16 +92,17 @@ def test_buckets_send_each_gradient_once_and_wait_for_all(size: int) -> None:
         sent.append(Message(flat, 3.0))
         return sent[-1]
 
-    buckets = Buckets(model.parameters(), size, send)
+    weights = model.parameters()
+    early = EachGradient(weights, send) if size is None else Buckets(weights, size, send)
     cross_entropy(model(inputs), targets).backward()
     under_way = len(sent)
-    buckets.finish()
+    early.finish()
     weighs = [m.tensor.nbytes for m in sent]
     assert sum(weighs) == sum(p.nbytes for p in model.parameters())
-    assert all(nbytes >= size for nbytes in weighs[:-1])
+    assert all(nbytes >= (size or 0) for nbytes in weighs[:-1])
     assert [m.waited for m in sent] == [1] * len(sent)
     assert len(sent) - under_way <= 1  # all but the last were sent in the backward pass
-    assert len(sent) == {0: 4, 100: 2, 200: 2, 10**6: 1}[size]
+    assert len(sent) == {None: 4, 0: 4, 100: 2, 200: 2, 10**6: 1}[size]
     for p, g in zip(model.parameters(), whole_step(net(), inputs, targets), strict=True):
         assert p.grad is not None
         torch.testing.assert_close(p.grad, 3 * g)
@@ -110,6 +111,7 @@ def test_buckets_send_each_gradient_once_and_wait_for_all(size: int) -> None:
 def test_closed_buckets_send_nothing() -> None:
     model, (inputs, targets) = net(), examples(4)
     buckets = Buckets(model.parameters(), 0, lambda flat: pytest.fail("sent"))
+    assert buckets.hooks
     buckets.close()
     cross_entropy(model(inputs), targets).backward()
     buckets.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import torch
@@ -107,16 +108,15 @@ def test_a_checksum_sees_the_last_bit() -> None:
 
 def test_the_table_says_what_link_and_gradient_cost() -> None:
     rows = table(made_up(3), gradient=90_000_000).splitlines()
-    assert rows[0] == f"3 ranks on cpu, gloo, PyTorch {torch.__version__}; medians"
-    values = dict(row.rsplit("  ", 1) for row in rows[1:])
-    found = {name.strip(): value.strip() for name, value in values.items()}
-    assert found["barrier"] == "12.3 ms"
-    assert found["all-reduce of 1.05 MB"] == "11.2 ms"
+    assert rows[0] == f"3 ranks on cpu, gloo, PyTorch {torch.__version__}; medians ± IQR / 2"
+    found = dict(re.split("  +", row) for row in rows[1:])
+    assert found["barrier"] == "12.3 ms ± 0 s"
+    assert found["all-reduce of 1.05 MB"] == "11.2 ms ± 0 s"
     assert found["latency of an all-reduce (alpha)"] == "7.00 ms"
     assert found["bandwidth of a rank's link (1 / beta)"] == "333 MB/s"
     assert found["predicted all-reduce of a gradient of 90.0 MB"] == "367 ms"
-    assert found["DDP step, 5 images a rank, gradient of 70.0 MB"] == "45.6 s"
-    assert found["the same step without its all-reduce"] == "34.5 s"
+    assert found["DDP step, 5 images a rank, gradient of 70.0 MB"] == "45.6 s ± 0 s"
+    assert found["the same step without its all-reduce"] == "34.5 s ± 0 s"
     assert "predicted all-reduce of a gradient of 70.0 MB" in table(made_up(3))
 
 

@@ -13,7 +13,7 @@ from dlperf.multigpu.probe import parse, table
 from tests.conftest import ROOT
 
 SHOWN = ROOT / "chapters" / "multigpu-probe.txt"
-VALUE = re.compile(r"  +\d[\d.]* [µm]?(?:s|[kMG]?B/s)$")
+VALUE = re.compile(r"  +\d[\d.]* [µm]?(?:s|[kMG]?B/s)(?: ± \d[\d.]* [µmn]?s)?$")
 """The last column: a quantity that another machine has otherwise."""
 VERSION = re.compile(r"(?<=PyTorch )[^;]+")
 

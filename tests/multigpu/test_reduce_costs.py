@@ -45,6 +45,9 @@ def test_figures_are_the_busiest_host_and_the_slowest() -> None:
     assert found["ring-4-bytes"].median == pytest.approx(1.03 * wire)
     assert found["ring-4-bytes-ratio"].median == pytest.approx(1.03)
     assert {m.unit for key, m in found.items() if key.endswith("ratio")} == {"1"}
+    assert reduce_costs.summary(found, LINK, k=4, nbytes=1000) == pytest.approx(
+        {"sum-gain-predicted": 8 / 7.5, "bytes-least": 0.515, "bytes-most": 1.515}
+    )
     rows = list(drawings.sums(found, (2, 4)).rows)
     assert [row[0] for row in rows] == ["through device 0", "sharded", "ring"]
 
@@ -52,3 +55,4 @@ def test_figures_are_the_busiest_host_and_the_slowest() -> None:
 def test_who_is_no_host_counts_no_bytes() -> None:
     found = reduce_costs.compare(crew(lambda rank, fn, *args: (1.0, 0.0), kind="core"), (2,), LINK, repeats=1)
     assert not any("bytes" in key for key in found)
+    assert list(reduce_costs.summary(found, LINK)) == ["sum-gain-predicted"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from dlperf.alpha_beta import Line
+from dlperf.measurement import Measurement
 from dlperf.multigpu import drawings, scaling
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.scaling import bend, classic, compare_declared, declared, predict, speedup
@@ -39,12 +41,34 @@ def test_the_curve_bends_where_computing_is_as_long_as_sending() -> None:
     assert STEP.share(5).backward < 2 * 4 / 5 * 200 * link.beta
 
 
-def test_the_best_number_of_devices_may_lie_beyond_the_bend() -> None:
-    link = Line(0.0, 0.001)
-    found = scaling.best(STEP, link, 64)
-    assert all(speedup(STEP, found, link, weak=False) >= speedup(STEP, k, link, weak=False) for k in range(1, 65))
-    assert scaling.best(STEP, SLOW, 64) == 1  # a link so slow that one device is best
+def test_sending_when_all_is_computed_comes_on_top() -> None:
     assert scaling.added(STEP, 2, SLOW) == pytest.approx(1.5 + 2 * 100)
+
+
+def test_a_summary_has_the_ends_of_the_ratios_and_what_sending_early_saves() -> None:
+    found = {"strong-2": seconds(1.5), "strong-2-ratio": seconds(0.9), "weak-8-ratio": seconds(1.2)}
+    assert scaling.summary(found, STEP, SLOW) == pytest.approx(
+        {"least": 0.9, "most": 1.2, "added": predict(STEP.share(2), 2, SLOW) / 201.5}
+    )
+    assert scaling.times(STEP, SLOW, k=4) == pytest.approx({"backward": 2.0, "sending": 2 * 6 * 100 / 4})
+    lines = scaling.predicted_lines(STEP, FAST, (1, 2))
+    assert {name: [round(each, 3) for each in of] for name, of in lines.items()} == {"strong": [1, 2], "weak": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "here", "right"), [(0, 1, (1,)), (0, 3, (2,)), (1, 16, (2, 4, 8)), (2, 16, (2,)), (5, 1, (2, 4))]
+)
+def test_as_many_devices_as_a_machine_has(
+    monkeypatch: pytest.MonkeyPatch, gpus: int, here: int, right: tuple[int, ...]
+) -> None:
+    found = [torch.device("cuda", i) for i in range(gpus)] or [torch.device("cpu")]
+    monkeypatch.setattr(scaling, "try_all_gpus", lambda: found)
+    monkeypatch.setattr(scaling, "cores", lambda: here)
+    assert scaling.device_counts() == right
+
+
+def seconds(*samples: float) -> Measurement:
+    return Measurement(samples, "s")
 
 
 def test_a_traced_step_is_declared() -> None:
@@ -78,6 +102,8 @@ def test_efficiency_of_a_machine() -> None:
     made = scaling.on_one_machine(crew(answer, kind="GPU"), 2, 8, repeats=2)
     assert made["strong"].median == pytest.approx(0.8)
     assert made["weak"].median == pytest.approx(0.8)
+    table = drawings.efficiencies({2: made})
+    assert table.rows == [("2", "0.80", "0.80", "0.91", "–")]
     assert made["apart"].median == pytest.approx(1 / 1.1)
     assert "threads" not in made
 

@@ -16,6 +16,9 @@ from torch.optim import Optimizer
 AllReduce = Callable[[Tensor], Any]
 """Adds up a tensor over all devices, in place; or begins to, and returns what one can ``wait()`` for."""
 
+Weights = Iterable[nn.Parameter]
+"""What is trained."""
+
 
 def split_batch(
     inputs: Tensor,
@@ -55,46 +58,53 @@ def add_up(weights: Iterable[Tensor], all_reduce: AllReduce) -> None:
     vector_to_parameters(flat, gradients)  # they are views of it now
 
 
-class Buckets:
-    """Sends gradients in the backward pass, in messages of at least
-    so many bytes; `send` begins to, and returns what to wait for."""
+class EachGradient:
+    """Sends each gradient in the backward pass, as soon as it is
+    there; `send` begins to, and returns what to wait for."""
 
-    def __init__(
-        self,
-        weights: Iterable[nn.Parameter],
-        size: float,
-        send: AllReduce,
-    ) -> None:
-        self.size, self.send = size, send
-        self.ready: list[Any] = []
-        self.sent: list[Any] = []
+    def __init__(self, weights: Weights, send: AllReduce) -> None:
+        self.send, self.sent = send, list[Any]()
         self.hooks = []
         for each in weights:
             hook = each.register_post_accumulate_grad_hook(self.add)
             self.hooks.append(hook)
 
-    def add(self, weights: Tensor) -> None:
-        """Called by autograd as soon as a gradient is there."""
-        self.ready.append(weights.grad)
-        if sum(g.nbytes for g in self.ready) >= self.size:
-            self.flush()
+    def add(self, weight: Tensor) -> None:
+        """Called by autograd: this weight has its gradient."""
+        self.start(weight.grad)
 
-    def flush(self) -> None:
-        """Begins to send what is ready."""
-        flat = parameters_to_vector(self.ready)
-        self.sent.append((self.send(flat), flat, self.ready))
-        self.ready = []
+    def start(self, tensor: Any) -> None:
+        self.sent.append(self.send(tensor))
 
     def finish(self) -> None:
         """Waits for all sums: the exchange of `train_batch`."""
-        if self.ready:
-            self.flush()
-        for message, flat, gradients in self.sent:
+        for message in self.sent:
             message.wait()
-            vector_to_parameters(flat, gradients)
-        self.sent = []
+        self.sent.clear()
 
     def close(self) -> None:
         """Takes the hooks off the weights again."""
         for hook in self.hooks:
             hook.remove()
+
+
+class Buckets(EachGradient):
+    """The same in messages of at least so many bytes."""
+
+    def __init__(self, weights: Weights, size: float, send: AllReduce):
+        super().__init__(weights, send)
+        self.size, self.ready = size, list[Tensor]()
+
+    def add(self, weight: Tensor) -> None:
+        self.ready.append(weight)
+        if sum(w.nbytes for w in self.ready) >= self.size:
+            self.flush()
+
+    def flush(self) -> None:
+        add_up(self.ready, self.start)
+        self.ready = []
+
+    def finish(self) -> None:
+        if self.ready:
+            self.flush()
+        super().finish()

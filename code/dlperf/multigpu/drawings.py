@@ -152,6 +152,19 @@ def road(found: Road) -> plot.Table:
     return plot.Table(["exchange", "predicted", "measured", "gap", "processor", "times as fast"], rows)
 
 
+def efficiencies(found: Mapping[int, Mapping[str, Measurement]]) -> plot.Table:
+    """Returns the table of the efficiency of k devices of one machine, by the number of devices."""
+    names = {
+        "strong": "shared batch",
+        "weak": "batch each",
+        "apart": "batch each, no exchange",
+        "threads": "threads of one process",
+    }
+    cell = lambda of, name: f"{of[name].median:.2f}" if name in of else "–"
+    rows = [(str(k), *(cell(of, name) for name in names)) for k, of in found.items()]
+    return plot.Table(["devices", *names.values()], rows)
+
+
 def scaling(
     predicted: Mapping[str, Sequence[float]], measured: Mapping[str, Measurement], ks: Sequence[int], bend: float
 ) -> Any:

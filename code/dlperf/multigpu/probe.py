@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 
 from dlperf.device import is_gpu
-from dlperf.measurement import format_quantity
+from dlperf.measurement import Measurement, format_quantity
 from dlperf.multigpu.agreement import Disagreement, check_over_store
 from dlperf.multigpu.all_reduce_times import Findings, Options, measure, message_sizes
 from dlperf.multigpu.group import backend_of, device_of
@@ -48,15 +48,20 @@ def table(findings: Findings, gradient: int = 0) -> str:
     """Returns the findings as lines for reading, with the cost of a ``gradient`` of so many bytes (0: the model's)."""
     f = findings
     rows = [
-        ("barrier", str(f.barrier)),
-        *((f"all-reduce of {format_quantity(n, 'B')}", str(m)) for n, m in f.all_reduce.items()),
+        ("barrier", with_spread(f.barrier)),
+        *((f"all-reduce of {format_quantity(n, 'B')}", with_spread(m)) for n, m in f.all_reduce.items()),
         *predictions(f, gradient or f.gradient),
-        (f"DDP step, {f.batch} images a rank, gradient of {format_quantity(f.gradient, 'B')}", str(f.step)),
-        ("the same step without its all-reduce", str(f.local_step)),
+        (f"DDP step, {f.batch} images a rank, gradient of {format_quantity(f.gradient, 'B')}", with_spread(f.step)),
+        ("the same step without its all-reduce", with_spread(f.local_step)),
     ]
     width = max(len(name) for name, _ in rows)
-    head = f"{f.world_size} ranks on {f.device}, {f.backend}, PyTorch {torch.__version__}; medians"
-    return "\n".join([head, *(f"{name:<{width}}  {value:>10}" for name, value in rows)])
+    head = f"{f.world_size} ranks on {f.device}, {f.backend}, PyTorch {torch.__version__}; medians ± IQR / 2"
+    return "\n".join([head, *(f"{name:<{width}}  {value}" for name, value in rows)])
+
+
+def with_spread(times: Measurement) -> str:
+    """Returns the median of some times and half of their interquartile range, each with its unit."""
+    return f"{format_quantity(times.median, 's'):>7} ± {format_quantity(times.iqr / 2, 's', 2)}"
 
 
 def predictions(findings: Findings, gradient: int) -> list[tuple[str, str]]:
@@ -66,9 +71,12 @@ def predictions(findings: Findings, gradient: int) -> list[tuple[str, str]]:
     except ValueError:
         return [("no line fits these times", "take more --samples")]
     return [
-        ("latency of an all-reduce (alpha)", format_quantity(line.alpha, "s")),
-        ("bandwidth of a rank's link (1 / beta)", format_quantity(line.bandwidth, "B/s")),
-        (f"predicted all-reduce of a gradient of {format_quantity(gradient, 'B')}", format_quantity(seconds, "s")),
+        ("latency of an all-reduce (alpha)", f"{format_quantity(line.alpha, 's'):>7}"),
+        ("bandwidth of a rank's link (1 / beta)", f"{format_quantity(line.bandwidth, 'B/s'):>7}"),
+        (
+            f"predicted all-reduce of a gradient of {format_quantity(gradient, 'B')}",
+            f"{format_quantity(seconds, 's'):>7}",
+        ),
     ]
 
 

@@ -5,7 +5,7 @@ The chapter *Training on multiple GPUs, from scratch* tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -89,3 +89,13 @@ def compare(
         rows.append(row)
     units = {name: "1" if name.endswith("ratio") else "B" if name.endswith("bytes") else "s" for name in rows[0]}
     return columns(rows, units, environment("cpu"))
+
+
+def summary(found: Mapping[str, Measurement], link: Line, k: int = 8, nbytes: int = 4 * MIB) -> dict[str, float]:
+    """Returns how many times as fast as the way through device 0 a ring of ``k`` devices is predicted to be.
+
+    With it, where hosts counted bytes, ``bytes-least`` and ``bytes-most`` of what `compare` counted over predicted.
+    """
+    said = {"sum-gain-predicted": seconds("first", k, nbytes, link) / seconds("ring", k, nbytes, link)}
+    counted = [each.median for name, each in found.items() if name.endswith("bytes-ratio")]
+    return said | ({"bytes-least": min(counted), "bytes-most": max(counted)} if counted else {})

@@ -20,7 +20,7 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.models import steps
 from dlperf.multigpu import reduce, reduce_costs
-from dlperf.multigpu.data_parallel import Buckets, add_up, split_batch, train_batch
+from dlperf.multigpu.data_parallel import Buckets, EachGradient, add_up, split_batch, train_batch
 from dlperf.multigpu.group import Crew, device_of, first, own_device
 from dlperf.multigpu.tracing import StepTrace, Tracer
 from dlperf.parallel.gradients import messages
@@ -77,9 +77,9 @@ def traced_step(rank: int, size: int, exchange: Exchange, k: int, batch: int) ->
             train(partial(add_up, weights, tracer.all_reduce(partial(sum_up, group=group))))
         else:
             send = tracer.send(partial(dist.all_reduce, group=group, async_op=True))
-            buckets = Buckets(weights, BUCKET if exchange is Exchange.BUCKETS else 0, send)
-            train(buckets.finish)
-            buckets.close()
+            early = Buckets(weights, BUCKET, send) if exchange is Exchange.BUCKETS else EachGradient(weights, send)
+            train(early.finish)
+            early.close()
     return tracer.trace()
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from time import perf_counter
 from typing import Any
@@ -15,8 +15,8 @@ import torch
 import torch.distributed as dist
 
 from dlperf.alpha_beta import Line
-from dlperf.device import synchronize
-from dlperf.environment import environment
+from dlperf.device import is_gpu, synchronize, try_all_gpus
+from dlperf.environment import cores, environment
 from dlperf.measurement import Measurement
 from dlperf.models import steps
 from dlperf.multigpu import reduce_costs
@@ -79,6 +79,13 @@ def on_one_machine(crew: Crew, k: int, batch: int, repeats: int = 7) -> dict[str
     return found
 
 
+def device_counts() -> tuple[int, ...]:
+    """Returns the numbers of devices of this machine to try: two, four and eight, as far as it has so many GPUs, or,
+    where it has not two, cores; one where there is but one core."""
+    gpus = sum(map(is_gpu, try_all_gpus()))
+    return tuple(k for k in (2, 4, 8) if k <= (gpus if gpus > 1 else cores())) or (1,)
+
+
 def _longest(crew: Crew, k: int, fn: Callable[..., float], *args: Any) -> float:
     return max(crew.first(k).run(fn, *args))
 
@@ -127,9 +134,26 @@ def bend(step: Declared, link: Line) -> float:
     return 1 + step.backward / (2 * link.beta * sum(step.sizes))
 
 
-def best(step: Declared, link: Line, most: int) -> int:
-    """Returns the number of devices, of up to ``most``, that share a batch in the least time."""
-    return max(range(1, most + 1), key=lambda k: speedup(step, k, link, weak=False))
+def predicted_lines(step: Declared, link: Line, ks: Sequence[int]) -> dict[str, list[float]]:
+    """Returns the predicted speedup for each number of devices, by ``strong`` and ``weak``."""
+    return {name: [speedup(step, k, link, weak=name == "weak") for k in ks] for name in ("strong", "weak")}
+
+
+def summary(found: Mapping[str, Measurement], step: Declared, link: Line) -> dict[str, float]:
+    """Returns what `compare_declared` and the model say, in numbers without a unit.
+
+    ``least`` and ``most`` of predicted over measured; ``added``, the step of two devices over what it would be if they
+    sent when all is computed.
+    """
+    ratios = [each.median for name, each in found.items() if name.endswith("ratio")]
+    overlapped = predict(step.share(2), 2, link) / added(step, 2, link)
+    return {"least": min(ratios), "most": max(ratios), "added": overlapped}
+
+
+def times(step: Declared, link: Line, k: int = 8) -> dict[str, float]:
+    """Returns the seconds of the ``backward`` pass of a whole batch, and of ``sending`` its gradients among k."""
+    sending = sum(reduce_costs.seconds("ring", k, size, link) for size in step.sizes)
+    return {"backward": step.backward, "sending": sending}
 
 
 def added(step: Declared, k: int, link: Line) -> float:
