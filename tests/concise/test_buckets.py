@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from dlperf.alpha_beta import Line
-from dlperf.concise import buckets
+from dlperf.concise import buckets, hook
 from dlperf.parallel.gradients import Step
 
 LINK = Line(0.5, 0.01)
@@ -73,7 +73,7 @@ def test_a_hook_sends_half_of_the_bytes_and_gives_back_a_bucket_of_the_type_it_h
         there.set_result(tensor + 1)
         return there
 
-    found = buckets.as_bfloat16(send, Bucket(gradients)).wait()  # type: ignore[arg-type]
+    found = hook.as_bfloat16(send, Bucket(gradients)).wait()  # type: ignore[arg-type]
     assert [tensor.nbytes for tensor in sent] == [gradients.nbytes // 2]
     assert found.data_ptr() == gradients.data_ptr()
     assert found.dtype == torch.float32
@@ -82,4 +82,6 @@ def test_a_hook_sends_half_of_the_bytes_and_gives_back_a_bucket_of_the_type_it_h
 
 def test_ddp_accepts_the_hook() -> None:
     """It reads the hook's annotations, and refuses what is a string."""
-    assert inspect.signature(buckets.as_bfloat16).parameters["bucket"].annotation is dist.GradBucket
+    signature = inspect.signature(hook.as_bfloat16)
+    assert signature.parameters["bucket"].annotation is dist.GradBucket
+    assert signature.return_annotation == torch.futures.Future[torch.Tensor]

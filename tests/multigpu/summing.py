@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import torch
+import torch.distributed as dist
 
 from dlperf.multigpu import correctness, reduce, road
 from dlperf.multigpu.data_parallel import split_batch
 from dlperf.multigpu.group import first, own_device
+from dlperf.multigpu.traffic import sent
+from tests.processes import wait_until
 
 FRAME = 1514  # bytes of a full frame, of which 1448 are a program's
 
@@ -30,6 +34,29 @@ def segments_sent_again(rank: int, size: int) -> int:
         line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")
     )
     return int(figures[names.index("RetransSegs")])
+
+
+def sum_while_cut(rank: int, size: int, nbytes: int, folder: Path) -> tuple[int, int]:
+    """Returns the bytes that a host sends around a ring, and its segments that were sent again.
+
+    Host 1 says that it is ``ready``, begins when its link has been ``cut``, and says when it has ``lost`` something.
+    """
+    tensor = torch.ones(nbytes // 4)
+    before, again = sent(), segments_sent_again(rank, size)
+    dist.barrier()
+    if rank == 1:
+        (folder / "ready").touch()
+        assert wait_until((folder / "cut").exists)
+        Thread(target=_say_what_is_lost, args=(again, folder / "lost"), daemon=True).start()
+    reduce.ring(tensor)
+    dist.barrier()
+    assert torch.equal(tensor, torch.full_like(tensor, size))
+    return sent() - before, segments_sent_again(rank, size) - again
+
+
+def _say_what_is_lost(before: int, file: Path) -> None:
+    if wait_until(lambda: segments_sent_again(0, 0) > before):
+        file.touch()
 
 
 def weights_after(rank: int, size: int, exchange: road.Exchange, k: int) -> torch.Tensor:

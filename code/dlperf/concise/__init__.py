@@ -7,6 +7,7 @@
 ``memory``             what a step keeps, by kind
 ``young``              how often to save, where machines fail
 ``forecast``           a step, its bytes and its memory, predicted
+``hook``               a hook for DDP that sends gradients as bfloat16, to be copied
 ``buckets``            DDP's buckets of several sizes beside ours, in processes that stay
 ``accuracy``           test accuracy on one, two and four devices, and what changes cost
 ``at_scale``           a step of a GPT on up to thousands of GPUs, split in three ways

@@ -20,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dlperf.alpha_beta import Line
 from dlperf.concise.forecast import MIB
+from dlperf.concise.hook import as_bfloat16
 from dlperf.concise.ladder.one import digits, network
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -33,8 +34,6 @@ from dlperf.turns import columns, interleave
 
 Message = Any
 """A future of a tensor."""
-Send = Callable[[torch.Tensor], Message]
-"""Begins to average a tensor over all hosts."""
 
 ALONE, OURS, DEFAULT, NARROW = "alone", "ours, 1 MiB", "DDP as it comes", "DDP, 1 MiB, bfloat16"
 """A step that sends nothing; by our `Buckets`, as large as DDP's first one; by DDP as nobody has told it; and by DDP
@@ -93,17 +92,6 @@ def compressed(rank: int, k: int, task: gradients.Task) -> Step:
         step.gradient = next(net.parameters()).grad
     dist.barrier()
     return step
-
-
-def as_bfloat16(send: Send, bucket: dist.GradBucket) -> Message:
-    """A hook for DDP: `send` averages a bucket's gradients in half of
-    their bytes."""
-    gradients = bucket.buffer()
-    message = send(gradients.to(torch.bfloat16))
-    return message.then(lambda sent: gradients.copy_(sent.value()))
-
-
-as_bfloat16.__annotations__["bucket"] = dist.GradBucket  # DDP checks the type, and takes no string for it
 
 
 class _Sender:

@@ -9,6 +9,7 @@ from dlperf.alpha_beta import Line
 from dlperf.concise import buckets, forecast
 from dlperf.concise.forecast import MIB
 from dlperf.multigpu.group import processes
+from tests.concise import hooked
 
 
 def test_ours_and_ddp_send_what_is_predicted_and_find_the_same_gradients() -> None:
@@ -33,3 +34,14 @@ def test_ours_and_ddp_send_what_is_predicted_and_find_the_same_gradients() -> No
     narrow, wide = (found[way][0].sizes for way in (buckets.NARROW, "DDP, 1 MiB"))
     assert [2 * size for size in narrow] == wide
     assert found[buckets.DEFAULT][0].sizes == pytest.approx(forecast.fill_buckets(sizes), abs=4096)
+
+
+def test_the_hook_that_is_printed_averages_in_bfloat16() -> None:
+    with processes(2) as crew:
+        found = crew.run(hooked.gradient)
+    right = sum(alone for _, alone in found) / 2
+    for hooked_gradient, alone in found:
+        assert hooked_gradient.dtype == torch.float32
+        assert not torch.equal(hooked_gradient, right)  # thirds have more digits than bfloat16 keeps
+        torch.testing.assert_close(hooked_gradient, right, rtol=2**-7, atol=0)
+        assert not torch.equal(alone, right)
