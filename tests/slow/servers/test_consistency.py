@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -60,6 +60,11 @@ def test_bsp_and_ssp_keep_their_bounds(runs):
     assert max(runs[1].behind) <= 1
 
 
+def longer(steps: list[int], number: int) -> Callable[[], bool]:
+    """Returns what says whether there are so many steps."""
+    return lambda: len(steps) >= number
+
+
 @pytest.mark.parametrize("staleness", [0, 1, None])
 def test_a_straggler_holds_up_who_waits_and_nobody_else(staleness: int | None) -> None:
     """It begins a step when the other has begun all that it may before that; without a bound, all that there are."""
@@ -69,7 +74,7 @@ def test_a_straggler_holds_up_who_waits_and_nobody_else(staleness: int | None) -
     def rounds(worker: int) -> Iterator[int]:
         for step in range(STEPS):
             if worker == 1:
-                assert wait_until(lambda until=min(STEPS, step + ahead): len(begun) >= until)
+                assert wait_until(longer(begun, min(STEPS, step + ahead)))
             else:
                 begun.append(step)
             yield step
