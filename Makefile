@@ -41,7 +41,7 @@ pdf: $(READY) chromium ## print the site that is built as one PDF in each langua
 epub: $(READY) ## pack the site that is built as one EPUB in each language
 	@$(BIN)/python -m booktools.formats.epub
 
-test: ## everything that must pass, all of it whatever fails, in about 45 minutes; PIECES="check build" runs these alone
+test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
 	@$(PYTHON) tests/gate.py $(PIECES)
 
