@@ -259,7 +259,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.ddp",
         keys=("parallel.ddp-gain", "parallel.as-ready-gain"),
-        holds=lambda r: r["parallel.ddp-gain"].median + 0.05 < r["parallel.as-ready-gain"].median,
+        holds=lambda r: r["parallel.ddp-gain"].quartiles[1] < r["parallel.as-ready-gain"].quartiles[0],
     ),
     Outcome(
         id="parallel.relay",
