@@ -141,6 +141,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: all(r[f"hardware.attained-{name}"].median <= 1.02 for name in ("resnet", "gpt")),
     ),
     Outcome(
+        id="hardware.roof-low",
+        keys=("hardware.fma-peak-all", "hardware.roof-peak"),
+        holds=lambda r: r["hardware.fma-peak-all"].quartiles[0] > 1.1 * r["hardware.roof-peak"].quartiles[1],
+    ),
+    Outcome(
         id="hardware.rows",
         keys=("hardware.row-fit",),
         holds=lambda r: r["hardware.row-fit"] < 0.8,

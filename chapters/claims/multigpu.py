@@ -204,6 +204,11 @@ OUTCOMES = (
         keys=("multigpu.gpus", "multigpu.one-step"),
         holds=lambda r: r["multigpu.gpus"] == 0 and bool((r["multigpu.one-step"].environment or {}).get("gpus")),
     ),
+    Outcome(  # three rounds of four
+        id="multigpu.stay-slower",
+        keys=("multigpu.buckets-speedup",),
+        holds=lambda r: r["multigpu.buckets-speedup"].quartiles[1] < 1,
+    ),
     Outcome(
         id="multigpu.two-hide",
         keys=("multigpu.bend",),

@@ -257,6 +257,11 @@ OUTCOMES = (
         holds=lambda r: r["parallel.step-as-ready-stretch"].quartiles[0] > 1.02,
     ),
     Outcome(
+        id="parallel.parts-lose",
+        keys=("parallel.parts-gain",),
+        holds=lambda r: r["parallel.parts-gain"].quartiles[1] < 1,
+    ),
+    Outcome(
         id="parallel.ddp",
         keys=("parallel.ddp-gain", "parallel.as-ready-gain"),
         holds=lambda r: r["parallel.ddp-gain"].quartiles[1] < r["parallel.as-ready-gain"].quartiles[0],
