@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -12,10 +13,39 @@ import torch.distributed as dist
 from dlperf.multigpu import correctness, reduce, road
 from dlperf.multigpu.data_parallel import split_batch
 from dlperf.multigpu.group import first, own_device
-from dlperf.multigpu.traffic import sent
+from dlperf.multigpu.traffic import on_wire
+from dlperf.network import INTERFACE
 from tests.processes import wait_until
 
-FRAME = 1514  # bytes of a full frame, of which 1448 are a program's
+SEGMENT, HEADERS = 1448, 66  # the bytes of a program in a full frame, and those of headers in any, also if it is empty
+
+
+class Sent(NamedTuple):
+    """What has left a host: the bytes of so many frames, and the segments among them that TCP has sent again."""
+
+    bytes: int
+    frames: int
+    again: int
+
+    def since(self, before: Sent) -> Sent:
+        return Sent(*(now - then for now, then in zip(self, before, strict=True)))
+
+    @property
+    def payload(self) -> int:
+        """The bytes of a program, each counted once: formulas know of no others.
+
+        Some less, where what was sent again were not full segments.
+        """
+        return self.bytes - HEADERS * self.frames - SEGMENT * self.again
+
+    @property
+    def beside(self) -> float:
+        """The bytes that are not its payload's in full frames.
+
+        They are what is sent again, and acknowledgements: one for every frame at worst, a twentieth of its bytes. A
+        busy machine decides how many of both there are.
+        """
+        return self.bytes - on_wire(self.payload)
 
 
 def sums(rank: int, size: int, algorithm: str, k: int, n: int) -> torch.Tensor:
@@ -26,32 +56,50 @@ def sums(rank: int, size: int, algorithm: str, k: int, n: int) -> torch.Tensor:
 
 
 def segments_sent_again(rank: int, size: int) -> int:
-    """Returns the segments that a host's TCP has sent again so far: where a machine is busy, they are not few.
-
-    Each has left by the link as often, in a frame of at most 1514 bytes.
-    """
+    """Returns the segments that a host's TCP has sent again so far: where a machine is busy, they are not few."""
     names, figures = (
         line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")
     )
     return int(figures[names.index("RetransSegs")])
 
 
-def sum_while_cut(rank: int, size: int, nbytes: int, folder: Path) -> tuple[int, int]:
-    """Returns the bytes that a host sends around a ring, and its segments that were sent again.
+def sent(rank: int, size: int) -> Sent:
+    """Returns what has left a host so far, by the queue of its link, which counts the frames of a large packet."""
+    from pyroute2 import IPRoute
+
+    with IPRoute() as ip:
+        (interface,) = ip.link_lookup(ifname=INTERFACE)
+        counts = [queue.get_attr("TCA_STATS") for queue in ip.get_qdiscs(interface)]
+    [(nbytes, frames)] = [(each["bytes"], each["packets"]) for each in counts if each]
+    return Sent(nbytes, frames, segments_sent_again(rank, size))
+
+
+def acknowledge_each_frame(rank: int, size: int) -> None:
+    """Has a host send frame by frame, and acknowledge each that comes, as TCP does for a while after a loss."""
+    from pyroute2 import IPRoute
+
+    with IPRoute() as ip:
+        (interface,) = ip.link_lookup(ifname=INTERFACE)
+        ip.link("set", index=interface, gso_max_segs=1)
+        ip.route("replace", dst="10.0.0.0/24", oif=interface, scope="link", metrics={"quickack": 1})
+
+
+def sum_while_cut(rank: int, size: int, nbytes: int, folder: Path) -> Sent:
+    """Returns what a host sends around a ring.
 
     Host 1 says that it is ``ready``, begins when its link has been ``cut``, and says when it has ``lost`` something.
     """
     tensor = torch.ones(nbytes // 4)
-    before, again = sent(), segments_sent_again(rank, size)
+    before = sent(rank, size)
     dist.barrier()
     if rank == 1:
         (folder / "ready").touch()
         assert wait_until((folder / "cut").exists)
-        Thread(target=_say_what_is_lost, args=(again, folder / "lost"), daemon=True).start()
+        Thread(target=_say_what_is_lost, args=(before.again, folder / "lost"), daemon=True).start()
     reduce.ring(tensor)
     dist.barrier()
     assert torch.equal(tensor, torch.full_like(tensor, size))
-    return sent() - before, segments_sent_again(rank, size) - again
+    return sent(rank, size).since(before)
 
 
 def _say_what_is_lost(before: int, file: Path) -> None:
