@@ -6,7 +6,7 @@ import ipaddress
 import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
@@ -91,12 +91,29 @@ def is_loopback(address: str) -> bool:
 
 
 def read(path: str | Path) -> Config:
-    """Returns what a TOML file says, or one of JSON; raises ValueError with the file and what is wrong with it."""
+    """Returns what a TOML file says, or one of JSON.
+
+    Raises ValueError with the file, what is wrong with it, and what would be right.
+    """
     parse = msgspec.json.decode if Path(path).suffix == ".json" else tomllib.loads
     try:
         return msgspec.convert(parse(Path(path).read_text(encoding="utf-8")), Config)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {error}{_right(str(error))}") from None
+
+
+def _right(wrong: str) -> str:
+    """Returns what would be right, where msgspec says only what is wrong."""
+    if "unknown field" in wrong or "missing required field" in wrong:
+        fields = msgspec.structs.fields(Config)
+        needed, others = ([f.name for f in fields if f.required is each] for each in (True, False))
+        return f"; it needs {', '.join(needed)}, and may have {', '.join(others)}"
+    if "matching regex" in wrong:
+        return "; an address is a host and a port, such as 10.0.0.1:5570"
+    if "Invalid enum value" in wrong:
+        (field,) = (f for f in msgspec.structs.fields(Config) if wrong.endswith(f"`$.{f.name}`"))
+        return f"; it is one of {', '.join(map(repr, get_args(field.type)))}"
+    return ""
 
 
 def from_environment(environ: dict[str, str], port: int = 5570, **options: object) -> Config:
