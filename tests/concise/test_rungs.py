@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
@@ -104,3 +106,21 @@ def test_every_rung_computes_on_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_pat
         with pytest.raises(RungError, match="far enough"):
             call()
     assert [variables["CUDA_VISIBLE_DEVICES"] for variables in given] == [""] * 3
+
+
+def test_a_command_that_has_ended_before_it_could_be_killed_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    @contextmanager
+    def started(command: str, folder: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+        begun.append(command)
+        if len(begun) % 2:  # saved, and is about to end: it has no workers any more
+            (folder / "run" / "000012").mkdir(parents=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, "-c", ""], text=True, **pipes) as process:
+            yield process
+
+    monkeypatch.setattr(rungs, "started", started)
+    with pytest.raises(RungError, match="has ended 5 times before it had saved 000012 and could be killed"):
+        rungs.run_killed("torchrun restarted.py", "000012")
+    assert len(begun) == 5

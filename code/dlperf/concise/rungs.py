@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -42,6 +42,7 @@ ON_HOSTS = (
 ON_CPU = {"CUDA_VISIBLE_DEVICES": ""}
 """Every rung computes on the CPU, so that they compare: hosts on one machine would all take the same GPU."""
 TIMEOUT_S = 300.0
+TRIES = 5
 POLL_S = 0.02
 """Seconds between two looks for the checkpoint that a kill waits for."""
 _EPOCH = re.compile(r"^epoch (\d+): loss (\S+)$", re.M)
@@ -126,21 +127,36 @@ def call_on_host(rank: int, hosts: int, script: str, name: str, seen: bool) -> s
 def run_killed(command: str, checkpoint: str) -> Run:
     """Returns what a command came to one of whose processes is killed; its ``resumed`` tells from where it went on.
 
-    SIGKILL comes as soon as a folder of this name is whole. Raises RungError where the command ends before.
+    SIGKILL comes as soon as a folder of this name is whole. On a busy machine the processes may have ended by then, so
+    a few runs are begun. Raises RungError where all end before.
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder = lay_out(Path(name))
-        kept = folder / "run" / checkpoint
-        variables = {**ON_CPU, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
-        start = perf_counter()
-        with started(command, folder, variables) as process:
-            while not kept.exists():
-                if process.poll() is not None:
-                    raise RungError(f"{command!r} ended before it had saved {checkpoint}:\n{process.communicate()[1]}")
-                sleep(POLL_S)
-            os.kill(max(workers(process.pid)), signal.SIGKILL)
-            said = finish(command, process)
-        return result([said], [folder], perf_counter() - start)
+    for _ in range(TRIES):
+        with tempfile.TemporaryDirectory() as name, suppress(TooLate):
+            folder = lay_out(Path(name))
+            variables = {**ON_CPU, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+            start = perf_counter()
+            with started(command, folder, variables) as process:
+                kill_one(process, folder / "run" / checkpoint, command)
+                said = finish(command, process)
+            return result([said], [folder], perf_counter() - start)
+    raise RungError(f"{command!r} has ended {TRIES} times before it had saved {checkpoint} and could be killed")
+
+
+class TooLate(Exception):
+    """A command has ended before one of its processes could be killed."""
+
+
+def kill_one(launcher: subprocess.Popen[str], checkpoint: Path, command: str) -> None:
+    """Kills one of a launcher's processes when a checkpoint is there. Raises `TooLate` where none is left to kill."""
+    while not checkpoint.exists():
+        if launcher.poll() is not None:
+            finish(command, launcher)  # raises if it failed
+            raise TooLate
+        sleep(POLL_S)
+    try:
+        os.kill(max(workers(launcher.pid)), signal.SIGKILL)
+    except (ValueError, OSError):  # there is no worker, or no launcher any more
+        raise TooLate from None
 
 
 def workers(launcher: int) -> list[int]:

@@ -5,6 +5,7 @@ The chapter *Parameter servers* tells the story.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -19,8 +20,8 @@ from dlperf.multigpu.group import first
 from dlperf.multigpu.reduce import AllReduce, sharded, through_one
 from dlperf.servers import links
 from dlperf.servers.aggregation import PHASES, SHAPES, Shape, on_cpu, predictions
-from dlperf.servers.collective_trials import slowest
 from dlperf.servers.loads import Links, Phase
+from dlperf.turns import mark
 
 WAYS: dict[Shape, AllReduce] = {"one device": through_one, "CPU": on_cpu, "sharded": sharded}
 
@@ -52,28 +53,28 @@ class Trial:
         }
 
 
-def clocked(rank: int, size: int, length: int, repeats: int) -> dict[tuple[str, int], list[float]]:
-    """Returns the seconds of every shape on this host, by shape and bytes; shapes take turns.
+def clocked(rank: int, size: int, length: int, repeats: int) -> dict[Shape, list[tuple[float, float]]]:
+    """Returns when every shape began and ended on this host, by the clock of the machine; shapes take turns.
 
     The last of ``size`` hosts is the CPU. Raises ArithmeticError where a sum is wrong.
     """
     network.process_group(rank, size)
     devices = size - 1
     group, is_device = first(devices), rank < devices
-    found: dict[tuple[str, int], list[float]] = {}
+    found: dict[Shape, list[tuple[float, float]]] = {}
     for turn in range(repeats + 1):
         for shape in SHAPES:
             takes_part = is_device or shape == "CPU"
             tensor = torch.full((length // 4,), float(rank + 1))
             dist.barrier()
-            start = perf_counter()
+            begin = perf_counter()
             if takes_part:
                 WAYS[shape](tensor, None if shape == "CPU" else group)
-            taken = perf_counter() - start
+            end = perf_counter()
             if takes_part and not (tensor == devices * (devices + 1) / 2).all():
                 raise ArithmeticError(f"{shape}: ranks 1 to {devices} add up to {tensor.unique().tolist()}")
             if turn and is_device:  # the first warms up
-                found.setdefault((shape, length), []).append(taken)
+                found.setdefault(shape, []).append((begin, end))
     return found
 
 
@@ -84,7 +85,7 @@ def once(rank: int, size: int, length: int, shape: Shape) -> None:
 
 
 def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGABIT, repeats: int = 7) -> Trial:
-    """Returns what each shape took, until the last device had the sum, and what the links ask for.
+    """Returns what each shape took, from the first device's start until the last had the sum, and what links ask for.
 
     Links are full-duplex, of ``rate`` B/s. Raises `dlperf.network.Unavailable` where there can be no network.
     """
@@ -94,8 +95,17 @@ def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGA
             shape: links.counted(net, partial(net.run, once, devices + 1, size, shape, timeout=300), size)[1]
             for shape in SHAPES
         }
-    taken = {shape: m for (shape, _), m in slowest(found).items()}
-    here = environment("cpu")
-    by_shape = {shape: Measurement(taken[shape].samples, "s", f"{shape}, {size} bytes", 1, here, taken[shape].turns)
-                for shape in SHAPES}  # fmt: skip
+    here, turns = environment("cpu"), mark()
+    by_shape = {
+        shape: Measurement(
+            _passed([each[shape] for each in found if each]), "s", f"{shape}, {size} bytes", 1, here, turns
+        )
+        for shape in SHAPES
+    }
     return Trial(devices, size, by_shape, dict(predictions(devices, size, rate * network.PAYLOAD)), counts)
+
+
+def _passed(spans: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, ...]:
+    """Returns the seconds of each turn, of which every device has its own beginning and end."""
+    turns = zip(*spans, strict=True)
+    return tuple(max(end for _, end in turn) - min(begin for begin, _ in turn) for turn in turns)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from dlperf.kvstore import client, local, security
 from dlperf.network import Network
 from dlperf.servers import goodput, hosts, live_worker
 from dlperf.servers.live_training import SERVERS, WAIT, WORKERS, Processes, Training, has_copies, wait
-from dlperf.servers.timeline import Timeline
+from dlperf.servers.timeline import Answer, Timeline
 from dlperf.servers.witness import Witness, duplicates, epoch, refused
 
 BEAT = 0.2
@@ -70,8 +71,9 @@ def on_this_machine(dead: float) -> Timeline:
 def kill_server(training: Processes, server: int) -> None:
     """Kills a server, and starts it again when the others have gone on without it."""
     who = f"server {server}"
-    moment = training.harm("kill", who, training.cluster.kill, server)
-    wait(lambda: training.is_acknowledged(0, moment + training.cluster.config.dead / 2))
+    training.harm("kill", who, training.cluster.kill, server)
+    wait(lambda: given_up(training, server))
+    go_on(training, 0)
     training.harm("start", who, training.cluster.start, server)
     wait(lambda: epoch(training.cluster.metrics[server]) > 0)  # it belongs to the cluster again
     wait(lambda: training.view().epoch >= epoch(training.cluster.metrics[server]) and has_copies(training))
@@ -82,15 +84,17 @@ def pause_server(training: Processes, server: int) -> None:
     """Stops a server for longer than it takes to be given up: it comes back, and still believes that it serves.
 
     A witness asks it for a layer beforehand, while it is stopped, and when it has come back, in the same old epoch.
+    Another server takes its place if just then it is the tail of no range, and so read from by nobody.
     """
-    cluster, who = training.cluster, f"server {server}"
-    with Witness(cluster.config, server, training.view()) as witness:
-        wait(lambda: witness.ask().reason == "value")  # else a refusal later would say nothing
-        training.answers.append(witness.ask())
+    cluster = training.cluster
+    with reader(training, server) as (witness, answer):
+        server, who = witness.server, f"server {witness.server}"
+        training.answers.append(answer)
         training.refused.append(refused(cluster.metrics[server]))
-        moment = training.harm("pause", who, cluster.pause, server)
+        training.harm("pause", who, cluster.pause, server)
         witness.send()
-        wait(lambda: training.is_acknowledged(0, moment + cluster.config.dead / 2))
+        wait(lambda: given_up(training, server))
+        go_on(training, 0)
         time.sleep(CALM)
         training.harm("resume", who, cluster.resume, server)
         training.answers.append(witness.hear())
@@ -100,14 +104,46 @@ def pause_server(training: Processes, server: int) -> None:
     time.sleep(CALM)
 
 
+@contextmanager
+def reader(training: Processes, server: int) -> Iterator[tuple[Witness, Answer]]:
+    """Yields a witness of a server that answers it, and the value that it has just read: or a refusal would say little.
+
+    While others are given up, chains change, and a server may be the tail of none: then it is one of another.
+    """
+    with ExitStack() as stack:
+        found: list[tuple[Witness, Answer]] = []
+
+        def answers() -> bool:
+            view = training.view()
+            tails = [chain[-1] for chain in view.chains if chain]
+            witness = Witness(training.cluster.config, server if server in tails else tails[0], view)
+            found.append((stack.enter_context(witness), witness.ask()))
+            return found[-1][1].reason == "value"
+
+        wait(answers)
+        yield found[-1]
+
+
 def kill_worker(training: Processes, worker: int) -> None:
     """Kills a worker, for which rounds wait until it is dropped, and starts it again."""
-    who, other = f"worker {worker}", 1 - worker
-    moment = training.harm("kill", who, training.kill, worker)
-    wait(lambda: training.is_acknowledged(other, moment + training.cluster.config.dead / 2))
+    who = f"worker {worker}"
+    killed = training.harm("kill", who, training.kill, worker)
+    wait(lambda: any(worker in seen.dropped for seen in training.seen() if seen.moment > killed))
+    go_on(training, 1 - worker)
     back = training.harm("start", who, training.start, worker)
     wait(lambda: training.acknowledged(worker, back) > 3)
     time.sleep(CALM)
+
+
+def given_up(training: Training, server: int) -> bool:
+    """Returns whether a server holds nothing, by the latest view that a worker has."""
+    return not any(server in chain for chain in training.view().chains)
+
+
+def go_on(training: Training, worker: int) -> None:
+    """Returns when a push of a worker has been acknowledged from now on."""
+    now = time.monotonic()
+    wait(lambda: training.is_acknowledged(worker, now))
 
 
 def in_a_network(dead: float, harm: Callable[[Training, Network], None] | None = None) -> Timeline:
@@ -143,6 +179,7 @@ def cut_server(training: Training, network: Network, cut: float = CUT) -> None:
     """Cuts the link of a server's host for a while, and mends it."""
     training.harm("cut", "server 1", network.cut, 1)
     time.sleep(cut)
+    wait(lambda: training.failed() or given_up(training, 1))
     epoch = training.view().epoch  # others have long been filled up in its place, so it will be in no chain
     training.harm("mend", "server 1", network.mend, 1)
     wait(lambda: training.failed() or training.view().epoch > epoch)  # it belongs to the cluster again

@@ -48,9 +48,13 @@ class Training(AbstractContextManager):
         """Returns whether a push of a worker has been acknowledged later than at a moment."""
         return self.acknowledged(worker, since) > 0
 
+    def seen(self) -> Sequence[Seen]:
+        """Returns the views that workers have had so far."""
+        return read(self.lines())[1]
+
     def view(self) -> Seen:
         """Returns the latest view that a worker has."""
-        return max(read(self.lines())[1], key=lambda seen: seen.epoch)
+        return max(self.seen(), key=lambda seen: seen.epoch)
 
     def harm(self, what: str, who: str, fn: Callable[..., Any], *args: Any) -> float:
         """Does something to somebody, and notes it; returns when."""

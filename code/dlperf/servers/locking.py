@@ -81,7 +81,8 @@ def measured(trainers: int = 4, steps: int = 5, repeats: int = 5) -> dict[str, M
 
         def slowest(way: str) -> float:
             turns.append(way)
-            return max(crew.run(clocked, way, steps, timeout=LIMIT))
+            spans = [span for span in crew.run(clocked, way, steps, timeout=LIMIT) if span]
+            return max(end for _, end in spans) - min(begin for begin, _ in spans)
 
         found = interleave({way: partial(slowest, way) for way in WAYS}, repeats)
         crew.run(leave, len(turns) * steps * trainers, timeout=LIMIT)
@@ -110,14 +111,14 @@ def join(rank: int, world_size: int, file: str) -> None:
     rpc.init_rpc(name, rank=rank, world_size=world_size, rpc_backend_options=options)
 
 
-def clocked(rank: int, way: str, steps: int) -> float:
-    """Returns the seconds of a trainer's steps; 0 of the server."""
+def clocked(rank: int, way: str, steps: int) -> tuple[float, float] | None:
+    """Returns when a trainer's steps begin and end, by the clock of the machine; None of the server."""
     if rpc.get_worker_info().name == SERVER:
-        return 0.0
-    start = perf_counter()
+        return None
+    begin = perf_counter()
     for _ in range(steps):
         WAYS[way](COMPUTE, UPDATE)
-    return perf_counter() - start
+    return begin, perf_counter()
 
 
 def leave(rank: int, pushes: int) -> None:

@@ -19,7 +19,7 @@ from dlperf.servers.live_worker import layers
 from dlperf.servers.timeline import Answer, Seen
 
 ANSWER = wire.decoder(wire.ToWorker)
-WAIT = 30.0
+WAIT = 90.0
 """So many seconds may an answer take."""
 
 
