@@ -200,11 +200,11 @@ def who_had_ended_a_round_when_it_was_started_again_waits_for_the_others(stores:
         assert is_late(former)
         back = pool.submit(again, stores, 1)
         assert is_late(back)
+        with pytest.raises(StoreError, match="another process is worker 1 now"):
+            former.result(DEADLINE_S)
         stores[0].push("ended", one)
         stores[0].clock()
         back.result(DEADLINE_S)
-        with pytest.raises(StoreError, match="another process is worker 1 now"):
-            former.result(DEADLINE_S)
     assert stores[1].rounds == stores[0].rounds
     stores[1].create("ended", 0 * one)
     both(stores, lambda _, store: store.push("ended", one))

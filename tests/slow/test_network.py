@@ -229,7 +229,7 @@ class Parent:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         command = [sys.executable, "-c", PARENT.format(body), str(folder)]
         self.folder, self.process = folder, subprocess.Popen(command, **streams, env=environ)
-        self.held: list[int] = []
+        self.held: dict[str, int] = {}
 
     def look(self) -> None:
         """Notes which processes it has started, and in which namespaces they live."""
@@ -237,7 +237,8 @@ class Parent:
         self.networks = {network_of(pid) for pid in self.pids} - {network_of(os.getpid()), ""}
         for pid in self.pids:  # as long as somebody holds a namespace, the system gives no other one its name
             with suppress(OSError):
-                self.held.append(os.open(f"/proc/{pid}/ns/net", os.O_RDONLY))
+                if (name := network_of(pid)) not in self.held:
+                    self.held[name] = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
 
     def let_it_run(self) -> None:
         """Waits until the network is up, looks, and has the body run."""
@@ -259,7 +260,7 @@ def parent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Parent]:
     made.process.communicate()
     for pid in alive(getattr(made, "pids", [])):  # do not leave behind what a broken network does
         os.kill(pid, signal.SIGKILL)
-    for file in made.held:
+    for file in made.held.values():
         os.close(file)
 
 

@@ -36,7 +36,7 @@ def test_a_failing_script_says_why() -> None:
 
 
 def test_a_command_that_is_left_ends() -> None:
-    with rungs.started("python one.py", rungs.SCRIPTS["one"].parent, {}) as process:
+    with rungs.started("python one.py --epochs 100000", rungs.SCRIPTS["one"].parent, {}) as process:
         assert process.poll() is None
     assert isinstance(process, subprocess.Popen)
     assert process.returncode is not None

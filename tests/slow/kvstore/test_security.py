@@ -103,7 +103,7 @@ def connects(address: str, role: str, keys: str | None, should: bool = True) -> 
 
 def test_with_the_key_of_a_worker_nobody_speaks_for_a_server(keys: str) -> None:
     """A beat as of a new process of server 0 would have the real one sent away, and its ranges with it."""
-    config = local.config(2, 1, copies=2, keys=keys, staleness=None)
+    config = local.config(2, 1, copies=2, keys=keys, staleness=None, lease=500.0, dead=600.0)
     with local.Cluster(config), connect(config, 0) as store:
         epoch = store.view.epoch
         for message in (peers.Beat("server", 0, 77, 0, 0), peers.CaughtUp(epoch, 0, 1), peers.Stuck(epoch, 0, 0, 1)):

@@ -71,7 +71,7 @@ def test_nobody_waits_for_a_thread_that_has_ended(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_that_is_asked_to_stop_leaves_its_range_to_the_others() -> None:
-    config = local.config(3, 1, copies=2, staleness=None)
+    config = local.config(3, 1, copies=2, staleness=None, lease=50.0, dead=59.0)  # who leaves waits as long to be freed
     with local.Cluster(config) as cluster, connect(config, 0) as store:
         value = torch.randn(300_000)
         store.create("k", value)

@@ -75,7 +75,9 @@ def test_a_rank_that_differs_is_named_and_all_fail(tmp_path: Path, difference: s
         "import os, pathlib, sys\nfrom dlperf.multigpu.probe import main\n"
         f"if os.environ['RANK'] == '1':\n    {difference}\n"
         "status = main()\n"
-        f"pathlib.Path({str(tmp_path)!r}, 'status-' + os.environ['RANK']).write_text(str(status))\n"
+        f"noted = pathlib.Path({str(tmp_path)!r}, 'noting-' + os.environ['RANK'])\n"
+        "noted.write_text(str(status))\n"
+        "noted.rename(noted.with_name('status-' + os.environ['RANK']))\n"
         "sys.exit(status)\n"
     )
     done = torchrun(tmp_path, str(script), "--batch", "1")
