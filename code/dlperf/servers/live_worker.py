@@ -22,7 +22,7 @@ from torch import Tensor
 from dlperf.kvstore import Config, Store, connect
 from dlperf.kvstore.placement import Ring
 
-STEPS = 2000
+STEPS = 6000
 """So many steps can a worker take, and so many places has it in each layer."""
 
 COMPUTE = 0.02
