@@ -19,6 +19,7 @@ import time
 import xml.etree.ElementTree as xml
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,7 +66,6 @@ class Piece:
         clean = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         self.found: Result | None = None
         self.shown, self.start = 0, time.monotonic()
-        print(f"\n=== {name}{'' if alone else ' begins'} ===", flush=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=clean, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
@@ -111,9 +111,13 @@ def run(pieces: list[str], at_once: int = AT_ONCE) -> list[Result]:
         while waiting or running:
             for name in startable(waiting, [each.name for each in running], at_once):
                 waiting.remove(name)
-                running.append(Piece(name, at_once == 1 or name == "install" or len(pieces) == 1))
+                alone = at_once == 1 or name == "install" or len(pieces) == 1
+                print(f"\n=== {name}{'' if alone else ' begins'} ===", flush=True)
+                with signals_held_back():  # between its start and its place in the list nobody would end it
+                    running.append(Piece(name, alone))
             time.sleep(0.1)
-            ended += [piece for piece in running if piece.result()]
+            with signals_held_back():  # whoever has been waited for cannot be waited for again
+                ended += [piece for piece in running if piece.result()]
             for piece in running:
                 piece.show()
             running = [piece for piece in running if not piece.found]
@@ -125,6 +129,24 @@ def run(pieces: list[str], at_once: int = AT_ONCE) -> list[Result]:
         raise
     found = {piece.name: piece.found for piece in ended if piece.found}
     return [found[name] for name in BUDGETS if name in found]
+
+
+@contextmanager
+def signals_held_back() -> Iterator[None]:
+    """Has SIGINT and SIGTERM handled only when the block has ended.
+
+    By handlers, not by a mask: that, the block's child processes would inherit.
+    """
+    came: list[int] = []
+    numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(each))]
+    handlers = {each: signal.signal(each, lambda number, _: came.append(number)) for each in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def startable(waiting: list[str], running: list[str], at_once: int) -> list[str]:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,7 @@ def test_two_pieces_run_side_by_side_and_each_is_shown_whole(
     assert all(each.passed and each.cpu_seconds > 0 for each in results)
     said = capfd.readouterr().out
     for piece in ("short", "processes"):
-        assert re.search(rf"^=== {piece}, 0:\d\d ===\n{piece} began\n{piece} ended$", said, re.M)
+        assert re.search(rf"^=== {piece}, \d+:\d\d ===\n{piece} began\n{piece} ended$", said, re.M)
     assert said.index("short ended") < said.index("browser begins")
 
 
@@ -171,6 +172,31 @@ def test_an_interruption_ends_all_pieces(repository: Path, number: signal.Signal
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_an_interruption_while_a_piece_starts_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Makefile").write_text("install:\n\t@exec sleep 100000\n")
+    started: list[int] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(gate, "ROOT", tmp_path)
+    monkeypatch.setattr(gate, "REPORTS", tmp_path)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    try:
+        with pytest.raises(SystemExit, match="ended"):
+            gate.run(["install"])
+        assert started
+        assert not alive(started)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for pid in alive(started):
+            os.kill(pid, signal.SIGTERM)  # make passes it on
 
 
 def test_pieces_are_targets_of_the_makefile() -> None:
