@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nbclient import NotebookClient
+from nbmake import nb_run
 from tqdm import tqdm
 
 from booktools.executions import short
+from booktools.executions.execute import TIMEOUTS
 from booktools.executions.executions import expected_seconds
 from booktools.executions.prepare import prepare
 from booktools.source.book import Book, BookError
@@ -43,7 +47,10 @@ def workers(config: pytest.Config) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Writes every page that is to be executed as a notebook; unchanged ones keep their outputs."""
-    if not runs_notebooks(config) or is_worker(config):
+    if not runs_notebooks(config):
+        return
+    nb_run.NotebookClient = partial(NotebookClient, **TIMEOUTS)  # nbmake's has no option for it
+    if is_worker(config):
         return
     if any(FOLDERS[1] in Path(arg.partition("::")[0]).parts for arg in config.args):
         os.environ.update(short.variables(BOOK.build / "short"))

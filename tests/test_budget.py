@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from booktools.executions.execute import TIMEOUTS
 from dlperf.budget import VARIABLE, seconds_left
 
 
@@ -72,7 +73,7 @@ get_ipython().get_parent()["header"]["date"].timestamp(), now(), seconds_left(),
 def test_a_kernel_counts_from_each_cells_request() -> None:
     """What a cell has left is the limit less the time since its own request, by a clock read before and after."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ASK) for _ in range(2)])
-    NotebookClient(notebook, kernel_name="python3").execute()
+    NotebookClient(notebook, kernel_name="python3", **TIMEOUTS).execute()
     first, second = (literal_eval(cell.outputs[0].data["text/plain"]) for cell in notebook.cells)
     for began, before, left, after in (first, second):
         assert began <= before <= after

@@ -13,12 +13,14 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import nbformat
 import psutil
 import pytest
 
-from booktools.commands import kit_run
+from booktools.commands import kit_piece, kit_run
 from booktools.commands.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
 from booktools.commands.recording import take_in
 from booktools.executions.fingerprint import fingerprint
@@ -276,6 +278,18 @@ def test_a_cell_past_its_limit_is_interrupted_and_the_next_runs(odd: Book) -> No
     assert "late.md:13: cell 1 of 2: CellTimeout: ran past 300 s" in said(odd, "said")
     assert "late: failed after 2 of 2 cells" in said(odd, "said")
     assert "late.md:18: cell 2 of 2: ZeroDivisionError: division by zero" in said(odd, "said")
+
+
+def test_a_kernel_is_interrupted_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first interrupt may come before the cell has begun."""
+    sent: list[int] = []
+    answers = iter([False, False, True])
+    monkeypatch.setattr(kit_piece, "_signal", lambda client, number: sent.append(number))
+    monkeypatch.setattr(kit_piece, "_answers", lambda client, seconds: next(answers))
+    monkeypatch.setattr(kit_piece, "_is_alive", lambda client: True)
+    piece: Any = SimpleNamespace(left=lambda: 1000.0)
+    assert kit_piece.Piece._interrupted(piece, cast(Any, None), limit=300)
+    assert sent == [signal.SIGINT] * 3
 
 
 def wheel(kit: Path, name: str) -> None:

@@ -8,7 +8,9 @@ import re
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ KERNEL = "kit"
 """The name of the kernel that `booktools.commands.kit_run` sets up."""
 SAVING = 10
 """Seconds of a piece that are kept for stopping a kernel and writing what came out; a tenth of a short piece."""
+TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
+"""Seconds in which a busy machine starts a kernel and passes on outputs, as in `booktools.executions.execute`."""
+INTERRUPT_EVERY_S = 10
+"""How often a kernel is interrupted that goes on with a cell past its limit."""
 DONE, FAILED, CUT_OFF = "done", "failed", "cut off"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -159,7 +165,7 @@ class Piece:
         environment = {**os.environ, "DLPERF_CELL_SECONDS": str(limit)}
         with tempfile.TemporaryDirectory() as folder:
             where_to = {"metadata": {"path": folder}}
-            client = NotebookClient(notebook, kernel_name=KERNEL, allow_errors=True, resources=where_to)
+            client = NotebookClient(notebook, kernel_name=KERNEL, allow_errors=True, resources=where_to, **TIMEOUTS)
             client.on_cell_error = _shown
             with client.setup_kernel(env=environment):
                 notebook.metadata["language_info"] = _language(client)
@@ -175,11 +181,11 @@ class Piece:
                         client.execute_cell(cell, index)
                     except CellTimeoutError:
                         late += 1
-                        if self.left() <= 1 or late > 1:  # twice: it may not have heeded the interrupt
+                        cut_off = self.left() <= 1
+                        if cut_off or late > 1 or not self._interrupted(client, limit):  # late twice: more would be
                             _signal(client, signal.SIGKILL)
-                            return CUT_OFF if self.left() <= 1 else FAILED, number
+                            return CUT_OFF if cut_off or self.left() <= 1 else FAILED, number
                         cell.outputs.append(new_output("error", ename="CellTimeout", evalue=f"ran past {limit} s"))
-                        _signal(client, signal.SIGINT)
                     except (KeyboardInterrupt, SystemExit):
                         _signal(client, signal.SIGKILL)
                         raise
@@ -190,6 +196,18 @@ class Piece:
                     if not self._fine(cell, where):
                         state = FAILED
         return state, number
+
+    def _interrupted(self, client: NotebookClient, limit: float) -> bool:
+        """Interrupts a kernel until its cell has ended; returns whether it has, ``limit`` seconds later at most.
+
+        A kernel ignores an interrupt that comes before its cell has begun.
+        """
+        end = time.monotonic() + limit
+        while time.monotonic() < end and self.left() > 1 and _is_alive(client):
+            _signal(client, signal.SIGINT)
+            if _answers(client, INTERRUPT_EVERY_S):
+                return True
+        return False
 
     def _fine(self, cell: NotebookNode, where: str) -> bool:
         """Returns whether a cell raised nothing that it should not; logs that, and what it wrote as warnings."""
@@ -210,6 +228,28 @@ def _language(client: NotebookClient) -> dict[str, Any]:
     reply = client.wait_for_reply(client.kc.kernel_info())
     assert reply is not None
     return reply["content"]["language_info"]
+
+
+def _answers(client: NotebookClient, seconds: float) -> bool:
+    """Returns whether a kernel answers within so many seconds, as it does once it is not busy with a cell."""
+    from jupyter_core.utils import run_sync
+
+    assert client.kc is not None
+    asked, end = client.kc.kernel_info(), time.monotonic() + seconds
+    with suppress(Empty):
+        while (left := end - time.monotonic()) > 0:
+            reply = run_sync(client.kc.shell_channel.get_msg)(timeout=left)
+            if reply["parent_header"].get("msg_id") == asked:
+                return True
+    return False
+
+
+def _is_alive(client: NotebookClient) -> bool:
+    """Returns whether a kernel has not ended."""
+    from jupyter_core.utils import run_sync
+
+    assert client.km is not None
+    return run_sync(client.km.is_alive)()  # type: ignore[arg-type]  # nbclient's manager is asynchronous
 
 
 def _shown(cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:

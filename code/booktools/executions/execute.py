@@ -7,6 +7,7 @@ import re
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -21,6 +22,9 @@ from booktools.source.short_flag import SHORT, is_short
 from dlperf.budget import VARIABLE
 from dlperf.environment import compiler
 
+TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
+"""Seconds that a kernel may take to start, and its outputs to come after its reply: nbclient's own 60 and 4 are too few
+on a busy machine. A kernel that has ended is seen at once."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _FRAME = re.compile(r"^\s*Cell In\[(\d+)\], line (\d+)", re.M)
 
@@ -56,6 +60,7 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
         client = NotebookClient(
             notebook,
             timeout=book.timeout,
+            **TIMEOUTS,
             kernel_name="python3",
             resources={"metadata": {"path": str(path.parent)}},
             on_cell_start=started,
@@ -90,10 +95,11 @@ def _run(client: NotebookClient, environment: dict[str, str]) -> None:
         try:
             running.result()
         except KeyboardInterrupt:
-            kernel = getattr(getattr(client.km, "provisioner", None), "process", None)
-            if kernel is not None:
-                kernel.kill()
-            wait([running], timeout=30)
+            while not running.done():  # its kernel may not have been started yet
+                kernel = getattr(getattr(client.km, "provisioner", None), "process", None)
+                if kernel is not None:
+                    kernel.kill()
+                wait([running], timeout=0.1)
             raise
 
 

@@ -17,6 +17,7 @@ from rehearsal.loader import LINES, REACHED
 from rehearsal.selection import ASKED, USING, needed
 
 from booktools.executions import short
+from booktools.executions.execute import TIMEOUTS
 from booktools.executions.executions import stamp
 from booktools.executions.prepare import prepare
 from booktools.source.book import Book
@@ -115,6 +116,7 @@ def rehearse(
     client = NotebookClient(
         notebook,
         timeout=LIMIT,
+        **TIMEOUTS,
         kernel_name="python3",
         allow_errors=keep_going,
         resources={"metadata": {"path": str(folder)}},
