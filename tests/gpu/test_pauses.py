@@ -11,13 +11,18 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.pauses import clock
-from tests.slow.test_pauses import LOST, SEED, WAIT
+from tests.pauses.clock import Pauses
+from tests.slow.test_pauses import LOST, SEED
+
+WAIT = 3.0
+"""Seconds, of which the pauses of the seed take at least one more than `LOST`: real ones may come before an event."""
 
 PLANTED = f"""
 import math, time, torch
 system = lambda: time.clock_gettime(time.CLOCK_MONOTONIC)
-before, start = system(), torch.cuda.Event(enable_timing=True)
-end = torch.cuda.Event(enable_timing=True)
+first, start, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+first.record()  # whatever happens only once
+before = system()
 start.record()
 time.sleep({WAIT})
 end.record()
@@ -25,6 +30,12 @@ end.synchronize()
 took, after = start.elapsed_time(end) / 1e3, system()
 math.sqrt(after - before + {LOST} - took)  # it takes for granted that nobody else had the core
 """
+
+
+def test_the_seed_leaves_room_for_real_pauses() -> None:
+    pauses = Pauses(SEED, 0.0)
+    windows = [start / 10 for start in range(10 * 120)]
+    assert min(pauses.lost_until(start + WAIT) - pauses.lost_until(start) for start in windows) > LOST + 1
 
 
 @pytest.mark.parametrize("pauses", [True, False])

@@ -133,7 +133,7 @@ def test_a_queue_is_seen_from_three_sides():
     seen = laws.watch_queue(rate=200, service=2e-3, requests=100)
     assert seen.wait >= 2e-3  # a request stays at least as long as it is served
     assert 0 < seen.rate < 500  # one server of 2 ms cannot pass on more
-    assert 0 < seen.occupancy <= 100
+    assert 0 <= seen.occupancy <= 100  # 0 where the observer's turn came only before the first request
 
 
 def test_an_observer_who_gets_no_turn_before_the_end_has_looked_once(monkeypatch: pytest.MonkeyPatch) -> None:

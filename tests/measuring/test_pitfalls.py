@@ -69,9 +69,12 @@ def test_libraries_and_precisions_covers_every_combination():
 
 def test_clock_and_count_counts_the_pages_of_the_calls_that_it_clocks():
     kept = torch.ones(2**24)
-    times, pages = pitfalls.clock_and_count({"kept": lambda: kept.add_(1), "new": lambda: torch.ones(2**24)}, repeats=3)
+    calls = {"kept": lambda: kept.add_(1), "new": lambda: torch.ones(2**24)}
+    times, pages = pitfalls.clock_and_count(calls, repeats=3)
     assert {name: len(m.samples) for name, m in times.items()} == {"kept": 3, "new": 3}
-    assert pages["kept"] < 16 <= pages["new"]  # 64 MiB: 32 pages even of the largest common size
+    assert pages["new"] >= 16  # 64 MiB: 32 pages even of the largest common size
+    # other threads of this process, and a system that moves pages about, add to the count of some calls
+    assert min(pitfalls.clock_and_count(calls, repeats=1)[1]["kept"] for _ in range(12)) < 16
 
 
 def test_make_garbage_marks_collections_and_removes_its_watch():
@@ -93,5 +96,5 @@ def test_make_garbage_marks_nothing_without_a_collector():
 
 def test_page_faults_sees_memory_that_is_touched_for_the_first_time():
     kept = torch.ones(2**24)
-    assert counters.page_faults(lambda: kept.add_(1)) < 16
+    assert min(counters.page_faults(lambda: kept.add_(1)) for _ in range(12)) < 16
     assert counters.page_faults(lambda: torch.ones(2**24)) >= 16  # 64 MiB: 32 pages even of the largest common size
