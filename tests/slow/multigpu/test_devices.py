@@ -14,7 +14,7 @@ import torch
 
 from dlperf import network
 from dlperf.alpha_beta import Line
-from dlperf.multigpu import correctness, lenet, reduce, reduce_costs, road
+from dlperf.multigpu import correctness, lenet, reduce, reduce_costs, road, traffic
 from dlperf.multigpu.datasets import digits
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.group import Crew, hosts
@@ -22,6 +22,7 @@ from dlperf.multigpu.link import measure_link
 from dlperf.multigpu.road import Exchange
 from dlperf.network import GIGABIT
 from tests.multigpu.summing import (
+    HEADERS,
     SEGMENT,
     Sent,
     acknowledge_each_frame,
@@ -112,19 +113,30 @@ def test_hosts_send_what_the_formula_says(eight: Crew, algorithm: str, k: int) -
 def test_acknowledgements_do_not_count(algorithm: str) -> None:
     with hosts(2) as pair:
         pair.run(acknowledge_each_frame)
-        found = check_bytes(pair, algorithm, 2, 2**20)
-    assert max(each.beside for each in found) > 0.02 * 2**20  # with them the formula would seem wrong
+        check_bytes(pair, algorithm, 2, 2**20)
 
 
-def check_bytes(crew: Crew, algorithm: str, k: int, nbytes: int) -> list[Sent]:
-    """Holds what an all-reduce counts against the formula, and returns what left the hosts."""
+def test_frames_without_a_payload_and_what_is_sent_again_are_told_apart() -> None:
+    payload = int(reduce_costs.bytes_sent("ring", 8, 2**20))
+    data = -(-payload // SEGMENT)
+    found = Sent(payload + HEADERS * (data + data // 2), data + data // 2, 0)  # one acknowledgement for two frames
+    assert found.bytes > 1.02 * traffic.on_wire(payload)  # by its bytes alone the formula would seem wrong
+    check_payload("ring", 8, 2**20, [found] * 8)
+    check_payload("ring", 8, 2**20, [Sent(found.bytes + 100 * (SEGMENT + HEADERS), found.frames + 100, 100)] * 8)
+    with pytest.raises(AssertionError):
+        check_payload("ring", 8, 2**20, [Sent(found.bytes + 100 * (SEGMENT + HEADERS), found.frames + 100, 0)] * 8)
+    with pytest.raises(AssertionError):
+        check_payload("ring", 8, 2**20, [Sent(found.bytes - 100 * SEGMENT, found.frames, 0)] * 8)
+
+
+def check_bytes(crew: Crew, algorithm: str, k: int, nbytes: int) -> None:
+    """Holds what an all-reduce counts against the formula, and against what left the hosts."""
     before = crew.run(sent)
     answers = crew.run(reduce_costs.all_reduce, algorithm, k, nbytes, True)
     found = [now.since(then) for now, then in zip(crew.run(sent), before, strict=True)]
     check_payload(algorithm, k, nbytes, found)
     for (_, counted), each in zip(answers, found, strict=True):
         assert 0 <= each.bytes - counted <= each.beside + 0.01 * nbytes  # not counted: what comes late
-    return found
 
 
 def check_payload(algorithm: str, k: int, nbytes: int, found: list[Sent]) -> None:
