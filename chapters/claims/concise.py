@@ -74,6 +74,14 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
     Claim(
+        id="concise.large",
+        basis="decision",
+        keys=("concise.large-bound",),
+        holds=lambda r: r["concise.large-bound"].median <= 1.1,
+        needs=("linux", "cores>=2"),
+        rival=Rival("what DDP sends follows the backward pass", lambda r: {"concise.large-bound": 1.3}),
+    ),
+    Claim(
         id="concise.bytes",
         basis="prediction",
         keys=("concise.ddp-bytes-ratio", "concise.sharded-bytes-ratio"),

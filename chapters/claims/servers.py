@@ -93,6 +93,13 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
     Claim(
+        id="servers.stragglers",
+        basis="prediction",
+        keys=("servers.straggler-off",),
+        holds=lambda r: r["servers.straggler-off"] < 0.2,
+        rival=Rival("who waits for nobody takes turns with the others", lambda r: {"servers.straggler-off": 1.0}),
+    ),
+    Claim(
         id="servers.sparse-wins",
         basis="decision",
         keys=("servers.goal-gain",),
@@ -148,9 +155,28 @@ CLAIMS: tuple[Claim, ...] = (
 
 OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
-        id="servers.tenth-mends",
-        keys=("servers.dense-tenth-asp", "servers.dense-asp"),
-        holds=lambda r: r["servers.dense-tenth-asp"] < r["servers.dense-asp"] / 2,
+        id="servers.long-harms",
+        keys=("servers.dense-long-bsp", "servers.dense-bsp"),
+        holds=lambda r: r["servers.dense-long-bsp"] > 2 * r["servers.dense-bsp"],
+    ),
+    Outcome(
+        id="servers.pays-at-once",
+        keys=("servers.gain-1",),
+        holds=lambda r: r["servers.gain-1"] > 1.1,
+    ),
+    Outcome(
+        id="servers.crosses",
+        keys=("servers.crossover", "servers.crossed-last", "servers.crossed-next"),
+        holds=lambda r: r["servers.crossed-last"] <= r["servers.crossover"] <= r["servers.crossed-next"],
+        needs=("linux",),
+    ),
+    Outcome(
+        id="servers.cipher-explains",
+        keys=("servers.cipher", "servers.round-workers", "servers.ring-whole"),
+        holds=lambda r: (
+            r["servers.cipher"].median > (r["servers.round-workers"].median - r["servers.ring-whole"].median) / 2
+        ),
+        needs=("linux",),
     ),
     Outcome(
         id="servers.slower",
@@ -211,7 +237,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="servers.slack-once",
         keys=("servers.steps-ahead",),
-        holds=lambda r: abs(r["servers.steps-ahead"] - 4) <= 1,
+        holds=lambda r: r["servers.steps-ahead"] == 4,
     ),
 )
 

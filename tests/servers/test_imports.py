@@ -8,8 +8,8 @@ import sys
 import pytest
 
 IN_PROCESSES = [
-    "aggregation_trials", "collective_trials", "consistency", "embeddings", "goodput", "hosts", "live_worker",
-    "others", "overlapped", "small_operations", "step",
+    "aggregation_trials", "collective_trials", "consistency", "embeddings", "encryption",
+    "goodput", "hosts", "live_worker", "others", "overlapped", "small_operations", "step",
 ]  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dlperf.alpha_beta import Line
@@ -9,7 +11,9 @@ from dlperf.measurement import Measurement
 from dlperf.servers import drawings_links, drawings_scale, drawings_waiting, loads
 from dlperf.servers.collective_trials import ALL, Compared
 from dlperf.servers.loads import Links, Load
+from dlperf.servers.slowness import Sweep
 from tests.servers.test_runs import RUN
+from tests.servers.test_slowness import ALONE, made_up
 
 
 def heights(axis, full):
@@ -65,6 +69,30 @@ def test_ways_are_compared_by_size(compared):
     worst = max(abs(compared.taken[way, 2000].median / seconds - 1) for way, seconds in told.items())
     assert compared.off == pytest.approx(worst)
     assert len(drawings_scale.by_size(compared).axes) == 1
+
+
+def test_where_two_ways_cross(compared):
+    assert compared.crossed("tree", "ring") == (0, 1000)  # never faster
+    assert compared.crossed("ring", "tree") == (2000, 4000)  # always
+    faster = {size: compared.taken["ring", size] / (2.0 if size == 1000 else 0.5) for size in (1000, 2000)}
+    mixed = replace(compared, taken=compared.taken | {("tree", size): m for size, m in faster.items()})
+    assert mixed.crossed("tree", "ring") == (1000, 2000)
+    assert compared.crossover("tree", "ring") is None  # without a latency the ring wins for every size
+    slow = replace(compared, line=Line(1e-3, 1e-6))
+    told = slow.crossover("tree", "ring")
+    assert slow.told("tree", told) == pytest.approx(slow.told("ring", told))
+    dotted = [line for line in drawings_scale.by_size(slow).axes[0].lines if line.get_linestyle() == ":"]
+    assert [set(line.get_xdata()) for line in dotted] == [{told}]
+
+
+def test_a_sweep_over_stragglers_is_drawn_beside_what_was_predicted():
+    run = made_up(0, 1, ALONE, [(0.0, 1.0), (0.9, 0.6)])
+    sweep = Sweep({(staleness, slow): run for staleness in (0, None) for slow in (1, 8)}, 0.2)
+    steps, stale, gain = drawings_waiting.stragglers(sweep).axes
+    dots, told = steps.lines[:2]
+    assert list(dots.get_ydata()) == [run.rate] * 2
+    assert list(told.get_ydata()) == [sweep.told(0, 1), sweep.told(0, 8)]
+    assert [len(axis.lines) for axis in (stale, gain)] == [2, 2]
 
 
 def test_the_table_has_a_row_for_each_way():

@@ -26,6 +26,7 @@ Through the store:
 ``pipelined``           a part is pulled while the next is pushed
 ``overlapped``          gradients on their way while others are still computed
 ``others``              the same sum through gloo and RPC
+``encryption``          a round with keys, and without
 ``small_operations``    how many small pushes a server takes, and what each costs it
 ``embeddings``          a table of which a step needs few rows
 ``drawings_store``      parts on several servers, and a chain that loses one
@@ -35,6 +36,7 @@ Must everybody wait?
 ``tasks``               a sparse model and a dense one, for workers to train
 ``staleness``           how far behind a read is
 ``consistency``         workers in rounds, within a bound, or without, one of them slow
+``slowness``            the same while the slow one is more and more slow
 ``drawings_waiting``    how often they push, and how they learn
 ``hogwild``             threads that share weights without a lock
 

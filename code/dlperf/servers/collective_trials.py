@@ -134,6 +134,18 @@ class Compared:
         """Returns how many times as long one way takes as another."""
         return self.taken[way, length] / self.taken[other, length]
 
+    def crossover(self, one: str, other: str) -> float | None:
+        """Returns the bytes for which two ways should take equally long; see `collective_costs.crossover`."""
+        return collective_costs.crossover(one, other, self.hosts, self.line)
+
+    def crossed(self, one: str, other: str) -> tuple[int, int]:
+        """Returns the largest size for which one way was faster by its median, 0 for none, and the next size.
+
+        Where it was for all, that is twice the largest.
+        """
+        last = max((n for n in self.sizes if self.ratio(one, other, n).median < 1), default=0)
+        return last, min((n for n in self.sizes if n > last), default=2 * last)
+
     @property
     def off(self) -> float:
         """By which part the prediction for the largest tensor is off, of the way for which it is off most."""

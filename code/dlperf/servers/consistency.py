@@ -100,12 +100,15 @@ class Run:
         ]
 
 
-def rates(staleness: int | None, step: float, slow: float, duration: float, workers: int = 4) -> list[float]:
-    """Returns the steps per second that each worker should take, the last one ``slow`` times as slow; messages free.
+def rates(
+    staleness: int | None, step: float, slow: float, duration: float, workers: int = 4, messages: float = 0.0
+) -> list[float]:
+    """Returns the steps per second that each worker should take; the last one computes ``slow`` times as long.
 
-    Within a bound the others get so many steps ahead of it, once.
+    A step computes ``step`` seconds and spends ``messages`` on pushes and pulls. Within a bound the others get so many
+    steps ahead of the last one, once.
     """
-    slowest, fast = 1 / (step * slow), 1 / step
+    slowest, fast = 1 / (step * slow + messages), 1 / (step + messages)
     others = fast if staleness is None else min(fast, slowest + staleness / duration)
     return [others] * (workers - 1) + [slowest]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlperf import plot
-from dlperf.palette import COLORS
+from dlperf.palette import COLORS, INK
 from dlperf.servers import at_scale
 from dlperf.servers.collective_trials import Compared
 from dlperf.servers.collectives import WAYS
@@ -23,6 +23,8 @@ def by_size(compared: Compared) -> Any:
         plot.points(ax, sizes, [compared.taken[way, n] for n in sizes], 1e3, color=color, label=way)
         if way in WAYS:
             ax.plot(sizes, [1e3 * compared.told(way, n) for n in sizes], "--", color=color, linewidth=1)
+    if crossover := compared.crossover("tree", "ring"):
+        ax.axvline(crossover, color=INK, linewidth=0.8, linestyle=":", label="tree = ring")
     ax.set(xscale="log", yscale="log", xlabel="size of the tensor (bytes)", ylabel="all-reduce (ms)")
     ax.legend(fontsize=9)
     return fig

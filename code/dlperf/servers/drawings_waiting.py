@@ -11,6 +11,7 @@ from typing import Any
 from dlperf import plot
 from dlperf.palette import COLORS, INK
 from dlperf.servers.consistency import Run
+from dlperf.servers.slowness import Sweep
 
 CALLED = {0: "BSP", 1: "SSP, 1", 4: "SSP, 4", None: "ASP"}
 """What a staleness is called."""
@@ -30,6 +31,29 @@ def pushes(runs: Mapping[int | None, Run], predicted: Mapping[int | None, Sequen
         axis.grid(axis="x", visible=False)
     axes[0].set_ylabel("pushes per second")
     axes[0].legend(fontsize=9)
+    return fig
+
+
+def stragglers(sweep: Sweep) -> Any:
+    """Returns the figure of a sweep: steps of all workers, as measured and predicted, staleness, and what is gained."""
+    fig, axes = plot.figure(7.0, 3.0, columns=3)
+    steps, stale, gain = axes
+    slow = sweep.slownesses
+    for staleness in sweep.stalenesses:
+        look: dict[str, Any] = {"color": STALENESS_COLORS[staleness], "label": CALLED[staleness]}
+        steps.plot(slow, [sweep.runs[staleness, s].rate for s in slow], "o", **look)
+        steps.plot(slow, [sweep.told(staleness, s) for s in slow], "--", linewidth=1, color=look["color"])
+        stale.plot(slow, [sweep.stale(staleness, s) for s in slow], "o-", **look)
+        gain.plot(slow, [sweep.gain(staleness, s) for s in slow], "o-", **look)
+    steps.set(title="steps per second", ylim=(0, None))
+    stale.set(title="pushes not yet seen", ylim=(0, None), xlabel="times as slow")
+    gain.set(title="BSP's loss, times as early", ylim=(0, None))
+    for axis in axes:
+        axis.set_title(axis.get_title(), fontsize=10)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(slow, [f"{s:g}" for s in slow])
+        axis.minorticks_off()
+    steps.legend(fontsize=9)
     return fig
 
 
