@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from dlperf.concise.memory import Memory, Watch, nbytes
 
@@ -38,8 +39,28 @@ def test_a_step_keeps_parameters_gradients_two_moments_and_activations() -> None
     found = watched(model())
     weights = 4 * (WIDTH * WIDTH + 2 * WIDTH)
     activations = 4 * ROWS * (WIDTH + WIDTH)  # the input, and the ReLU's output, which the second matrix keeps too
-    assert found == Memory(weights, weights, 2 * weights, activations)
-    assert found.total == 4 * weights + activations
+    result = 4  # the loss is there, too
+    assert found == Memory(weights, weights, 2 * weights, activations + result)
+    assert found.total == 4 * weights + activations + result
+
+
+def test_of_what_is_computed_again_inputs_count_and_the_inside_of_one_block() -> None:
+    block = lambda: nn.Sequential(nn.Linear(WIDTH, WIDTH, bias=False), nn.ReLU(), nn.Linear(WIDTH, WIDTH, bias=False))
+    blocks = [block() for _ in range(4)]
+    watch, goes_back = Watch(), [False]
+    for each in blocks:
+        each.register_forward_pre_hook(lambda module, _: watch.enter(module, again=True) if goes_back[0] else None)
+        each.register_forward_hook(lambda *_: watch.leave() if goes_back[0] else None, always_call=True)
+    watch.enter(nn.Sequential(*blocks))
+    value = torch.ones(ROWS, WIDTH, requires_grad=True)
+    for each in blocks:
+        value = checkpoint(each, value, use_reentrant=False)
+    watch.leave()
+    row = 4 * ROWS * WIDTH
+    assert watch.most.activations == 5 * row  # the input, and what each block has made
+    goes_back[0] = True
+    value.sum().backward()
+    assert watch.most.activations == 6 * row  # and, of the last block, what its second matrix needs
 
 
 def test_parameters_that_somebody_gathers_for_a_while_count_while_they_are_there() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from time import perf_counter
 from typing import Any
@@ -35,11 +35,10 @@ from dlperf.turns import columns, interleave
 Message = Any
 """A future of a tensor."""
 
-ALONE, OURS, DEFAULT, NARROW = "alone", "ours, 1 MiB", "DDP as it comes", "DDP, 1 MiB, bfloat16"
-"""A step that sends nothing; by our `Buckets`, as large as DDP's first one; by DDP as nobody has told it; and by DDP
-with `as_bfloat16`."""
-SIZES = 1.0, 0.25
-"""The sizes of DDP's buckets that are tried beside its own, in MiB."""
+ALONE, OURS, DEFAULT = "alone", "ours", "DDP as it comes"
+"""A step that sends nothing; by our `Buckets`; and by DDP as nobody has told it."""
+BFLOAT16 = ", bfloat16"
+"""How the name of a way ends that sends half of the bytes, by `as_bfloat16`."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,25 @@ class Digits(gradients.Task):
         first = rank * self.batch
         images, classes = digits()[0][first : first + self.batch]
         return images, classes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network, the MiB of our buckets, what DDP's are to have, too, and what they have where they are compressed.
+
+    None leaves the size to DDP.
+    """
+
+    task: gradients.Task
+    ours: float
+    tried: tuple[float, ...] = ()
+    compressed: float | None = None
+
+
+DIGITS = Plan(Digits(), ours=1.0, tried=(1.0, 0.25), compressed=1.0)
+"""The ladder's network, which fills two of DDP's buckets; ours are as large as the first of them."""
+RESNET = Plan(gradients.Task(batch=8), ours=4.0, tried=(4.0,), compressed=4.0)
+"""ResNet-18, with the batch over two hosts and the buckets of the chapter before."""
 
 
 @cache
@@ -167,7 +185,7 @@ def predict(
     return max(alone.computing, last)
 
 
-def compare(crew: Crew, link: Line, repeats: int = 15) -> dict[str, dict[str, Measurement]]:
+def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> dict[str, dict[str, Measurement]]:
     """Returns what the first of two hosts measured, by the way gradients are sent, and what was predicted for it.
 
     ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``told`` is
@@ -176,27 +194,30 @@ def compare(crew: Crew, link: Line, repeats: int = 15) -> dict[str, dict[str, Me
     forward pass and the longer of backward pass and one message of all gradients, and ``over ours`` over the turn's
     step by our `Buckets`; ``stretch`` is how much longer both passes take than in the step that sends nothing.
     """
-    answers = interleave(ways(crew), repeats, warm_up=2)
+    answers = interleave(ways(crew, plan), repeats)
     first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
     alone = first.pop(ALONE)
+    our = next(steps for way, steps in first.items() if way.startswith(OURS))
     found = {}
     for way, steps in first.items():
-        narrower = 2 if way == NARROW else 1
-        rows = [_row(*each, link, narrower) for each in zip(alone, first[OURS], steps, strict=True)]
+        narrower = 2 if way.endswith(BFLOAT16) else 1
+        rows = [_row(*each, link, narrower) for each in zip(alone, our, steps, strict=True)]
         units = {key: "s" if key in ("step", "told") else "1" for key in rows[0]}
         found[way] = columns(rows, units, environment("cpu"))
     return found
 
 
-def ways(crew: Crew) -> Mapping[str, Callable[[], list[Step]]]:
+def ways(crew: Crew, plan: Plan = DIGITS) -> Mapping[str, Callable[[], list[Step]]]:
     """Returns what takes a step on both hosts, by the way in which gradients are sent."""
-    task, train = Digits(), gradients.train
+    task, train = plan.task, gradients.train
+    sized = lambda mib: replace(task, bucket_mib=mib)
+    named = lambda mib: DEFAULT if mib is None else f"DDP, {mib:g} MiB"
     return {
         ALONE: partial(crew.run, train, task, Way.ALONE),
-        OURS: partial(crew.run, ours, task, MIB),
+        f"{OURS}, {plan.ours:g} MiB": partial(crew.run, ours, task, plan.ours * MIB),
         DEFAULT: partial(crew.run, train, task, Way.DDP),
-        **{f"DDP, {size:g} MiB": partial(crew.run, train, Digits(bucket_mib=size), Way.DDP) for size in SIZES},
-        NARROW: partial(crew.run, compressed, Digits(bucket_mib=1.0)),
+        **{named(mib): partial(crew.run, train, sized(mib), Way.DDP) for mib in plan.tried},
+        named(plan.compressed) + BFLOAT16: partial(crew.run, compressed, sized(plan.compressed)),
     }
 
 

@@ -5,7 +5,8 @@ The chapter *Training on multiple GPUs, concisely* draws it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.distributed.tensor import DTensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim import Optimizer
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 
 def storages(tensors: Iterable[Tensor]) -> dict[int, int]:
@@ -47,8 +51,36 @@ class Memory:
         return sum(asdict(self).values())
 
 
+class Made(TorchDispatchMode):
+    """Remembers the storages of what operators return, for as long as they are there; a context manager."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: dict[int, StorageWeakRef] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        self.note(each for each in tree_leaves(made) if isinstance(each, Tensor))
+        return made
+
+    def note(self, tensors: Iterable[Tensor]) -> None:
+        """Remembers tensors that were made elsewhere, too."""
+        for each in tensors:
+            storage = (each._local_tensor if isinstance(each, DTensor) else each).untyped_storage()
+            self._found[storage._cdata] = StorageWeakRef(storage)
+
+    def alive(self, but: Mapping[int, int]) -> int:
+        """Returns the bytes of those that are there still, without storages at these addresses."""
+        self._found = {key: ref for key, ref in self._found.items() if not ref.expired()}
+        there = (torch.UntypedStorage._new_with_weak_ptr(ref.cdata) for ref in self._found.values())
+        return sum(each.nbytes() for each in there if each is not None and each.data_ptr() not in but)
+
+
 class Watch:
     """Looks at one step's memory whenever a module begins or ends, and whenever the backward pass needs a tensor.
+
+    Activations are what the forward pass has saved, or made, and is there still when it ends; where it is computed
+    again in the backward pass (`torch.utils.checkpoint`), also when a part of it ends there.
 
     Parameters that `fully_shard` gathers are others than those that the optimizer has, so all that were ever seen are
     asked for their bytes; those that are not gathered have none.
@@ -57,24 +89,25 @@ class Watch:
     def __init__(self) -> None:
         self.most = Memory()
         self.parameters: dict[int, nn.Parameter] = {}
-        self._saved: list[Tensor] = []
-        self._hooks: Any = None
+        self._made = Made()
+        self._open = ExitStack()
 
-    def enter(self, root: nn.Module) -> None:
-        """The forward pass begins: from now on, notes what it saves for the backward pass."""
+    def enter(self, root: nn.Module, *, again: bool = False) -> None:
+        """A forward pass begins, or a part of one, ``again``; from now on, notes what it makes.
+
+        What is saved is not asked for where it begins again: who computes it again asks for that.
+        """
         self.root = root
-        self._saved = []
-        self._hooks = saved_tensors_hooks(self._pack, self._unpack)
-        self._hooks.__enter__()
+        if not again:
+            self._open.enter_context(saved_tensors_hooks(self._pack, self._unpack))
+        self._open.enter_context(self._made)
 
     def leave(self) -> None:
-        """The forward pass has ended."""
-        self._hooks.__exit__(None, None, None)
+        """It has ended."""
+        self._open.close()
         self.look()
-        own = storages(self.parameters.values())
-        kept = sum(size for at, size in storages(self._saved).items() if at not in own)
+        kept = self._made.alive(storages(self.parameters.values()))
         self.most.activations = max(self.most.activations, kept)
-        self._saved = []
 
     def look(self) -> None:
         """Notes the bytes of parameters and gradients as they are now."""
@@ -89,7 +122,7 @@ class Watch:
         self.most.optimizer = nbytes(value for value in values if isinstance(value, Tensor) and value.dim())
 
     def _pack(self, tensor: Tensor) -> Tensor:
-        self._saved.append(tensor)
+        self._made.note([tensor])
         return tensor
 
     def _unpack(self, tensor: Tensor) -> Tensor:

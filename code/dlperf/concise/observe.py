@@ -74,6 +74,8 @@ class Observer:
         self.bytes: list[int] = []
         self.watch = Watch()
         self.depth = 0
+        self.goes_back = False
+        """Whether the backward pass is under way: a forward pass in it computes again what was not kept."""
         self._open: dict[str, AbstractContextManager[Any]] = {}
 
     @property
@@ -87,12 +89,14 @@ class Observer:
         register_module_forward_hook(self._leave_module, always_call=True)
         register_optimizer_step_pre_hook(self._before_update)
         register_optimizer_step_post_hook(self._after_update)
-        backward = torch.Tensor.backward
+        backward, observer = torch.Tensor.backward, self
 
         @wraps(backward)
         def marked(self: torch.Tensor, *args: Any, **options: Any) -> None:
+            observer.goes_back = True
             with record_function("backward"):
                 backward(self, *args, **options)
+            observer.goes_back = False
 
         torch.Tensor.backward = marked  # type: ignore[method-assign]
 
@@ -114,7 +118,7 @@ class Observer:
         if self.depth == 0:
             self._begin("forward")
             if self.watches:
-                self.watch.enter(module)
+                self.watch.enter(module, again=self.goes_back)
         elif self.watches:
             self.watch.look()
         self.depth += 1
