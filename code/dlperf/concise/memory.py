@@ -79,8 +79,8 @@ class Made(TorchDispatchMode):
 class Watch:
     """Looks at one step's memory whenever a module begins or ends, and whenever the backward pass needs a tensor.
 
-    Activations are what the forward pass has saved, or made, and is there still when it ends; where it is computed
-    again in the backward pass (`torch.utils.checkpoint`), also when a part of it ends there.
+    Activations are what the forward pass has saved and is there still when it ends. Where a part of it is computed
+    again in the backward pass (`torch.utils.checkpoint`), what it makes there counts, too, when it ends.
 
     Parameters that `fully_shard` gathers are others than those that the optimizer has, so all that were ever seen are
     asked for their bytes; those that are not gathered have none.
@@ -93,14 +93,12 @@ class Watch:
         self._open = ExitStack()
 
     def enter(self, root: nn.Module, *, again: bool = False) -> None:
-        """A forward pass begins, or a part of one, ``again``; from now on, notes what it makes.
+        """A forward pass begins; from now on, notes what it saves, and where it begins ``again``, what it makes.
 
-        What is saved is not asked for where it begins again: who computes it again asks for that.
+        Who computes it again asks for what it saves, and two cannot.
         """
         self.root = root
-        if not again:
-            self._open.enter_context(saved_tensors_hooks(self._pack, self._unpack))
-        self._open.enter_context(self._made)
+        self._open.enter_context(self._made if again else saved_tensors_hooks(self._pack, self._unpack))
 
     def leave(self) -> None:
         """It has ended."""
