@@ -133,7 +133,14 @@ OUTCOMES: tuple[Outcome, ...] = (
         lambda r: r["concise.pieces-gradients"] > r["concise.ddp-gradients"],
     ),
     Outcome("concise.unsaid", ("concise.unsaid",), lambda r: r["concise.unsaid"] == 1),
-    Outcome("concise.as-good", ("concise.as-ours",), lambda r: _is_near(r["concise.as-ours"].median, 0.05)),
+    Outcome(
+        "concise.as-good",
+        ("concise.as-ours",),
+        lambda r: (
+            _is_near(r["concise.as-ours"].median, 0.05)
+            or r["concise.as-ours"].quartiles[0] < 1 < r["concise.as-ours"].quartiles[1]
+        ),
+    ),
     Outcome("concise.too-large", ("concise.as-it-comes",), lambda r: r["concise.as-it-comes"].quartiles[0] > 1.02),
     Outcome("concise.narrow-wins", ("concise.narrow",), lambda r: r["concise.narrow"].quartiles[1] < 0.98),
     Outcome("concise.too-small", ("concise.smallest",), lambda r: r["concise.smallest"].quartiles[0] > 1.02),

@@ -144,7 +144,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="hardware.roof-low",
         keys=("hardware.fma-peak-all", "hardware.roof-peak"),
-        holds=lambda r: r["hardware.fma-peak-all"].quartiles[0] > 1.1 * r["hardware.roof-peak"].quartiles[1],
+        holds=lambda r: r["hardware.fma-peak-all"].quartiles[0] > 1.05 * r["hardware.roof-peak"].quartiles[1],
     ),
     Outcome(
         id="hardware.rows",
