@@ -240,7 +240,7 @@ OUTCOMES = (
     Outcome(
         id="multigpu.buckets-win",
         keys=("multigpu.each-step", "multigpu.buckets-step"),
-        holds=lambda r: r["multigpu.each-step"].median > 1.03 * r["multigpu.buckets-step"].median,
+        holds=lambda r: r["multigpu.each-step"].quartiles[0] > r["multigpu.buckets-step"].quartiles[1],
     ),
     Outcome(
         id="multigpu.processor-sends",
