@@ -57,9 +57,10 @@ NOT_REHEARSED = {
         "messages between processes and hosts, and one of them killed: 130 s",
         (
             "S, shapes = 2**23, None",
-            "sizes = [2**n for n in (12, 15, 18, 20, 22, 23, 24)]",
+            "sizes = [2**n for n in (12, 15, 18, 20, 23, 24)]",
             "levels = None",
             "layouts = {",
+            "ciphers = None",
             "seconds, dense = 3.0, {}",
             "lived = {1.5: live.on_this_machine(dead=1.5)}",
             "rounds = locking.measured(trainers=4, steps=3)",
