@@ -198,13 +198,15 @@ def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> d
     first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
     alone = first.pop(ALONE)
     our = next(steps for way, steps in first.items() if way.startswith(OURS))
-    found = {}
-    for way, steps in first.items():
-        narrower = 2 if way.endswith(BFLOAT16) else 1
-        rows = [_row(*each, link, narrower) for each in zip(alone, our, steps, strict=True)]
-        units = {key: "s" if key in ("step", "told") else "1" for key in rows[0]}
-        found[way] = columns(rows, units, environment("cpu"))
-    return found
+    rows = {
+        way: [_row(*each, link, 2 if way.endswith(BFLOAT16) else 1) for each in zip(alone, our, steps, strict=True)]
+        for way, steps in first.items()
+    }
+    units = {key: "s" if key in ("step", "told") else "1" for key in rows[DEFAULT][0]}
+    named = {(way, key): f"{way}: {key}" for way in rows for key in units}
+    turns = [{name: rows[way][turn][key] for (way, key), name in named.items()} for turn in range(len(alone))]
+    found = columns(turns, {name: units[key] for (_, key), name in named.items()}, environment("cpu"))
+    return {way: {key: found[named[way, key]] for key in units} for way in rows}
 
 
 def ways(crew: Crew, plan: Plan = DIGITS) -> Mapping[str, Callable[[], list[Step]]]:

@@ -30,6 +30,7 @@ def test_ours_and_ddp_send_what_is_predicted_and_find_the_same_gradients() -> No
             near = {"rtol": 2**-7, "atol": 1e-4} if way == NARROW else {}  # bfloat16 keeps eight digits of two
             torch.testing.assert_close(step.gradient, right, **near)
     assert sorted(measured) == sorted(way for way in found if way != buckets.ALONE)
+    assert (measured[NARROW]["step"] / measured["DDP, 1 MiB"]["step"]).unit == "1"  # it raises where none took turns
     for way, size in ((OURS, 1), ("DDP, 1 MiB", 1), ("DDP, 0.25 MiB", 0.25)):
         predicted = forecast.fill_buckets(sizes, first=size * MIB, cap=size * MIB)
         assert found[way][0].sizes == pytest.approx(predicted, abs=4096)  # biases may come before their weights
