@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup, Tag
 
 from booktools.claims.limits import Former, Registered, register, registered, write
 from booktools.source.book import Book
+from booktools.source.keys import stored
+from booktools.source.notebook import code_cells
+from dlperf.records import MIME, PREFIX
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import build
 from tests.machines import MADE_UP, WORDS, add_machines
@@ -22,6 +26,7 @@ def edition(built: Book, shared: Shared) -> Book:
 
     def make(folder: Path) -> None:
         book = copy_of(built, folder)
+        fix_measurements(book.notebooks)
         add_machines(book, book.notebooks)
         register(book, "")
         now = registered(book)
@@ -34,6 +39,20 @@ def edition(built: Book, shared: Shared) -> Book:
         assert done.returncode == 0, done.stdout
 
     return Book(shared("made-up", make) / "book")
+
+
+def fix_measurements(folder: Path) -> None:
+    """Gives every measurement of the notebooks in ``folder`` three samples of its unit.
+
+    A verdict says that it is close to its limit where the samples spread widely, as they do on a busy machine.
+    """
+    for path in folder.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in code_cells(notebook):
+            for output in filter(stored, cell.outputs):
+                if measured := output.data.get(PREFIX + MIME, {}).get("measurement"):
+                    measured["samples"] = [1.0, 1.5, 2.0]
+        nbformat.write(notebook, path)
 
 
 def soup(book: Book, page: str) -> BeautifulSoup:
