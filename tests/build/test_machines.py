@@ -103,7 +103,7 @@ def test_a_verdict_unfolds_to_each_machine_and_the_limits_that_it_had(edition: B
     assert limit
     assert limit.get_text() == (
         "limit: from theory; it was 1 s until 2026-01-02, when 0.5 s was measured on quux"
-        "; no number, half or twice as large, would have failed it on any machine"
+        "; it risked little: with any one number halved or doubled, it would hold on every machine"
     )
     assert "；2026-01-02之前为1 s，在quux上测得0.5 s后修改" in chinese.get_text()
 

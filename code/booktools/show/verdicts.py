@@ -113,7 +113,9 @@ class ClaimDirective(SphinxDirective, Recording):
                 if name:
                     yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
         if is_easy(claim, self.machines):
-            yield nodes.Text(self.say("; no number, half or twice as large, would have failed it on any machine"))
+            yield nodes.Text(
+                self.say("; it risked little: with any one number halved or doubled, it would hold on every machine")
+            )
 
 
 def css(outcome: str) -> str:

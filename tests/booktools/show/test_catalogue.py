@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -229,3 +230,11 @@ def test_a_catalogue_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.po").write_text('msgid "a"\nmsgstr "b"\nnot gettext\n', encoding="utf-8")
     with pytest.raises(BookError, match="bad"):
         Catalogue(tmp_path / "bad.po")
+
+
+def test_no_string_of_the_book_has_two_translations() -> None:
+    """The first would be taken, and nobody be told."""
+    text = (ROOT / "chapters" / "labels.zh.po").read_text(encoding="utf-8")
+    strings = Counter("".join(found.split('"')[1::2]) for found in re.findall(r"^msgid ((?:\".*\"\n)+)", text, re.M))
+    assert len(strings) > 1000
+    assert [string for string, times in strings.items() if times > 1] == []
