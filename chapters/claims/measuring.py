@@ -152,6 +152,11 @@ OUTCOMES = (
         keys=("measuring.resnet-host", "measuring.resnet-profiler-cost"),
         holds=lambda r: r["measuring.resnet-host"] > r["measuring.resnet-profiler-cost"].iqr,
     ),
+    Outcome(  # the limit is that of `measuring.step`, for forward and backward each; a GPU, whose are the host's, has 0
+        id="measuring.phases",
+        keys=("measuring.phases-off",),
+        holds=lambda r: r["measuring.phases-off"] < 0.15,
+    ),
     Outcome(
         id="measuring.update",
         keys=("measuring.gpt-update-fit",),

@@ -50,6 +50,13 @@ def test_same_against_same_centres_on_one_and_narrows():
     assert np.ptp(many) < np.ptp(one)
 
 
+def test_same_against_same_compares_neighbours():
+    drifting = 2.0 ** np.arange(64)  # each block of three is eight times the one before it
+    assert set(distribution.same_against_same(drifting, 3)) == {1 / 8}
+    with pytest.raises(ValueError, match="not 66"):
+        distribution.same_against_same(drifting, 33)
+
+
 def test_near_counts_shares():
     assert distribution.near(Measurement((1.0, 1.05, 2.0, 4.0)), 1.0) == 0.5
     assert distribution.near(Measurement((1.0, 9.0)), 5.0) == 0.0

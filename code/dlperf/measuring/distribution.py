@@ -60,12 +60,13 @@ def coverage(rows: np.ndarray, truth: float, statistic: Callable[..., Any] = np.
 
 
 def same_against_same(samples: Sequence[float], n: int, trials: int = 2000, seed: int = 0) -> np.ndarray:
-    """Returns ``trials`` ratios of two medians, each of ``n`` consecutive ``samples`` of the same thing.
+    """Returns ``trials`` ratios of two medians: of ``n`` consecutive ``samples``, and of the ``n`` right after them.
 
-    The true ratio is 1: whatever else comes out is what ``n`` calls of each side would report in error.
+    All are of the same thing, so the true ratio is 1: whatever else comes out is what ``n`` calls of one side and then
+    ``n`` of the other would report in error. Raises ValueError where there are fewer samples than ``2n``.
     """
-    one, other = np.median(in_a_row(samples, n, 2 * trials, seed), axis=1).reshape(2, trials)
-    return one / other
+    rows = in_a_row(samples, 2 * n, trials, seed)
+    return np.median(rows[:, :n], axis=1) / np.median(rows[:, n:], axis=1)
 
 
 def near(m: Measurement, value: float, within: float = 0.1) -> float:
