@@ -168,12 +168,12 @@ def break_even(seconds: float, before: Measurement, after: Measurement) -> float
     """Returns after how many calls ``seconds`` of compiling have been won back; infinity if each call loses.
 
     ``before`` is what one would run without compiling. Both were measured alternately: the gain is the median
-    difference of the pairs, which agrees with the median of their ratios on who wins. NaN where the middle half of
-    the differences has both signs: they do not tell who wins.
+    difference of the pairs, which agrees with the median of their ratios on who wins. NaN where it is not told who
+    wins: the middle half of the differences has both signs, or their median another one than the medians' difference.
     """
     low, high = (before - after).quartiles
     gain = statistics.median(b - a for b, a in before.pairs(after))
-    if low <= 0 < high:
+    if low <= 0 < high or (gain > 0) != (before.median > after.median):
         return math.nan
     return seconds / gain if gain > 0 else math.inf
 

@@ -42,6 +42,14 @@ def test_break_even_is_unknown_where_the_turns_do_not_tell_who_wins() -> None:
     assert [compilation.in_words(n) for n in (math.nan, math.inf, 41.6)] == ["unclear", "∞", "42"]
 
 
+def test_break_even_is_unknown_where_the_medians_tell_another_winner() -> None:
+    before = Measurement((1.0, 2.0, 3.0, 4.0, 5.0), turns="t")
+    late, later = (Measurement((0.9, 1.9, third, 3.9, fifth), turns="t") for third, fifth in ((2.9, 9.0), (9.0, 4.9)))
+    assert compilation.break_even(10, before, late) == pytest.approx(100)
+    assert later.median > before.median  # though four of five turns were won
+    assert math.isnan(compilation.break_even(10, before, later))
+
+
 def test_a_page_costs_what_the_work_takes_longer_by_it() -> None:
     new, kept = Measurement((2.9, 3.0, 3.5)), Measurement((1.0, 1.0, 1.4))
     assert compilation.page_seconds(new, kept, 1000) == pytest.approx(0.002)
