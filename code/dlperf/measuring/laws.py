@@ -197,7 +197,8 @@ def watch_queue(rate: float, service: float, requests: int, seed: int = 0, every
 
     def observer() -> None:
         while True:  # at least once, however late its turn comes
-            seen.append(len(came) - len(waits))
+            gone = len(waits)  # first: who comes in between has not gone yet
+            seen.append(len(came) - gone)
             if done.wait(every):
                 break
 
