@@ -203,6 +203,11 @@ OUTCOMES = (
         keys=("parallel.stretch",),
         holds=lambda r: r["parallel.stretch"].quartiles[0] > 1,
     ),
+    Outcome(  # three rounds of four rest more together than in three of four alone
+        id="parallel.rested",
+        keys=("parallel.rest", "parallel.rest-alone"),
+        holds=lambda r: r["parallel.rest"].quartiles[0] > r["parallel.rest-alone"].quartiles[1],
+    ),
     Outcome(  # two equal sides in sixteen chunks take 1/16 + 1 of one of them, instead of 2
         id="parallel.won-more",
         keys=("parallel.pipeline-won",),

@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -150,8 +151,43 @@ def test_balanced_finds_the_layers_that_take_as_long_as_drawing(
     monkeypatch: pytest.MonkeyPatch, drawing: float, layers: int
 ) -> None:
     """Where a layer takes 0.05 s, and what comes before them 0.1 s; no layer at all is no work."""
-    monkeypatch.setattr(implicit_sync, "sides", lambda engine, layers, n: (drawing, 0.1 + 0.05 * layers))
+    monkeypatch.setattr(implicit_sync, "LONGEST", 10.0)
+    monkeypatch.setattr(implicit_sync, "sides", lambda engine, layers, n: (drawing, 0.1 + 0.05 * layers, 0.0))
     assert implicit_sync.balanced(None) == layers
+
+
+class Slow:
+    """An engine on a clock of its own, on which to draw takes ``drawing`` seconds, a layer 0.01 s, and a wait 0.002."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, drawing: float) -> None:
+        self.now, self.drawing, self.history = 0.0, drawing, list[SimpleNamespace]()
+        monkeypatch.setattr(implicit_sync, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(implicit_sync, "work", lambda layers: layers)
+        monkeypatch.setattr(implicit_sync, "draw", lambda *_: self.passes(self.drawing))
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+    def array(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor
+
+    def call(self, fn: object, *_: object, name: str) -> None:
+        begin = self.now
+        self.passes(0.01 * fn if isinstance(fn, int) else 0.001)
+        self.history.append(SimpleNamespace(name=name, start=begin, end=self.now))
+
+    def waitall(self) -> None:
+        self.passes(0.002)
+
+
+def test_a_wait_is_clocked_beyond_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert implicit_sync.sides(Slow(monkeypatch, 0.03), 4, 8) == pytest.approx((0.03, 0.04, 0.002))
+
+
+@pytest.mark.parametrize(("drawing", "layers"), [(0.03, 3), (300.0, 5)])
+def test_a_pause_does_not_make_many_layers(monkeypatch: pytest.MonkeyPatch, drawing: float, layers: int) -> None:
+    """Where each draw seems to take five minutes, the work is that of `LONGEST`."""
+    assert implicit_sync.balanced(Slow(monkeypatch, drawing), 8) == layers
 
 
 def test_the_front_end_is_at_work_between_its_calls_and_not_in_them() -> None:
@@ -212,6 +248,13 @@ def test_a_process_runs_python_where_the_back_end_would_and_ends(monkeypatch: py
     where = meanwhile.beside_process([core], lambda: os.sched_getaffinity(made[0].pid))  # type: ignore[arg-type, return-value]
     assert where == {core}  # type: ignore[comparison-overlap]
     assert made[0].returncode is not None
+
+
+def test_the_lock_is_asked_for_sooner_for_a_block() -> None:
+    before = sys.getswitchinterval()
+    with meanwhile.switching(1e-5):
+        assert sys.getswitchinterval() == pytest.approx(1e-5)
+    assert sys.getswitchinterval() == before
 
 
 def test_work_goes_on_until_it_is_told_to_stop() -> None:
@@ -335,19 +378,22 @@ def test_a_queue_holds_as_many_batches_as_it_is_deep_and_one_more(depth: int) ->
     with Engine(["cpu"], depth) as engine:
         run = backlog.train(engine, wait=False, widths=(256, 1), number=8)
     assert backlog.BATCH_BYTES <= run.live <= (depth + 1) * backlog.BATCH_BYTES + 4
-    assert run.ahead == depth
 
 
 def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
     return backlog.Run(10, depth, returned, 1.0, process, 0, 0.0, ())
 
 
-def test_without_a_bound_the_clocks_say_what_was_left() -> None:
+def test_without_a_bound_the_clocks_of_other_runs_say_what_is_left() -> None:
     """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
-    assert a_run(backlog.UNBOUNDED, 0.1).ahead == pytest.approx(9 - 1)
-    assert backlog.predicted(Turns([a_run(2, 0.9)]), Turns([a_run(2, 1.0, 7)])).samples == (
-        7 + 2 * backlog.BATCH_BYTES,
-    )
+    clocked, sync = Turns([a_run(backlog.UNBOUNDED, 0.1)], "turns"), Turns([a_run(2, 1.0, 7)])
+    assert backlog.ahead(clocked, 10).samples == pytest.approx((9 - 1,))
+    assert backlog.ahead(clocked, 20).samples == pytest.approx((18 - 1,))
+    free = backlog.predicted(clocked, sync, 10, backlog.UNBOUNDED)
+    assert free.samples == pytest.approx((7 + 8 * backlog.BATCH_BYTES,))
+    assert free.unit == "B"
+    assert free / clocked.measurement(lambda run: run.process + 1, "B")  # taken in turn
+    assert backlog.predicted(clocked, sync, 10, 2).samples == (7 + 2 * backlog.BATCH_BYTES,)
 
 
 def test_memory_counted_in_batches_says_how_many_more_were_held() -> None:

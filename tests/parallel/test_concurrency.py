@@ -54,7 +54,7 @@ def test_loads_are_measured_alone_and_together_in_units_and_shares() -> None:
         found = concurrency.alone_and_together(engine, todo, repeats=3)
     assert {k: (m.unit, len(m.samples)) for k, m in found.items()} == {
         **dict.fromkeys(("cpu:0", "cpu:1", "together"), ("s", 3)),
-        **dict.fromkeys(("ideal", "stretch", "rest", "at once"), ("1", 3)),
+        **dict.fromkeys(("ideal", "stretch", "rest", "rest alone", "at once"), ("1", 3)),
     }
 
 
@@ -74,7 +74,8 @@ def test_what_keeps_two_devices_apart_by_hand(monkeypatch: pytest.MonkeyPatch) -
     todo = [Load(SimpleNamespace(device=device), 1) for device in ("a", "b")]
     found = concurrency.alone_and_together(None, todo, repeats=1)
     assert {name: m.median for name, m in found.items()} == pytest.approx(
-        {"a": 4, "b": 2, "together": 6, "ideal": 4 / 6, "stretch": 1.5, "rest": 1 - 4.5 / 6} | {"at once": 1.5 / 6}
+        {"a": 4, "b": 2, "together": 6, "ideal": 4 / 6, "stretch": 1.5, "rest": 1 - 4.5 / 6}
+        | {"rest alone": 1 - 3 / 4, "at once": 1.5 / 6}
     )
 
 

@@ -14,7 +14,17 @@ from torch.nn.functional import cross_entropy
 from dlperf import network
 from dlperf.network import PAYLOAD, Network
 from dlperf.parallel import gradients
-from dlperf.parallel.overlap import SIDES, Product, Trial, compared, over_link, pipeline, predict, without_overlap
+from dlperf.parallel.overlap import (
+    SIDES,
+    Product,
+    Trial,
+    balanced,
+    compared,
+    over_link,
+    pipeline,
+    predict,
+    without_overlap,
+)
 from dlperf.turns import columns
 from tests.nets import small_net
 
@@ -60,6 +70,14 @@ def test_the_prediction_keeps_the_bounds(computing: float, sending: float, chunk
     slack = 1 + 1e-9
     assert max(computing, sending) <= predict(computing, sending, chunks) * slack
     assert predict(computing, sending, chunks) <= (computing + sending) * slack
+
+
+@pytest.mark.parametrize(("transfer", "inner"), [(0.1, 1024), (300.0, 2560), (1e-9, 64)])
+def test_both_sides_take_as_long_but_for_a_pause(transfer: float, inner: int) -> None:
+    """A product of inner size 512 takes 0.05 s; a transfer that seems to take minutes counts as 0.25 s."""
+    seconds = {"compute": 0.05, "transfer": transfer, "pipeline": 0.0}
+    run = lambda work, how: Trial(0.0, [(0.0, seconds[how])])
+    assert balanced(run, Product(inner=512)) == Product(inner=inner)
 
 
 def test_more_chunks_never_take_longer_without_overheads() -> None:

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -124,9 +124,9 @@ class Run:
     history: tuple[tuple[float, int], ...]
 
     @property
-    def ahead(self) -> float:
-        """The batches held beside the one at work: ``depth`` or, without a bound, what the clocks say was left."""
-        return self.depth if self.depth < UNBOUNDED else self.number * (1 - self.returned / self.finished) - 1
+    def ratio(self) -> float:
+        """What share of the whole time the loop took: without a bound t₁/t₂, if the back end is the slower side."""
+        return self.returned / self.finished
 
 
 class Peak:
@@ -211,11 +211,12 @@ def _prepare(widths: tuple[int, ...], device: str) -> None:
 def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, Turns[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
-    ``options`` are those of `train`.
+    And ``clocked``, half as long without a bound: what predicts the others. ``options`` are those of `train`.
     """
     torch.set_num_threads(1)
     gc.freeze()  # modules stay: the collector need not look through them before each run
-    engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
+    engines = {"clocked": UNBOUNDED, "synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
+    half = {"clocked": {"number": max(2, options["number"] // 2)}}
 
     def run(name: str, **options: Any) -> Run:
         with Engine([options.get("device", "cpu")], engines[name]) as engine:
@@ -223,7 +224,8 @@ def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[st
 
     for name in engines:
         run(name, **options | {"number": 10})  # warms up
-    return interleave({name: partial(run, name, **options) for name in engines}, repeats, warm_up=0)
+    sides = {name: partial(run, name, **options | half.get(name, {})) for name in engines}
+    return interleave(sides, repeats, warm_up=0)
 
 
 def in_fresh_process(**options: Any) -> dict[str, Turns[Run]]:
@@ -253,10 +255,22 @@ def taken(runs: Turns[Run], what: str) -> Measurement:
     return runs.measurement(attrgetter(what), units[what], what, environment=environment())
 
 
-def predicted(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:
-    """Returns the bytes that ``process`` should grow by: the median when ``synchronous``, and each batch ``ahead``."""
-    base = taken(synchronous, "process").median
-    return runs.measurement(lambda run: base + run.ahead * BATCH_BYTES, "B", "predicted")
+def ahead(clocked: Turns[Run], number: int) -> Measurement:
+    """Returns how many of ``number`` batches a queue without a bound holds beside the one at work.
+
+    By t₁/t₂ of the runs that were ``clocked``: when all are put in, the back end has done that share of them.
+    """
+    return clocked.measurement(lambda run: number * (1 - run.ratio) - 1, "1", "ahead")
+
+
+def predicted(clocked: Turns[Run], synchronous: Turns[Run], number: int, depth: float) -> Measurement:
+    """Returns the bytes that ``process`` should grow by with a queue of ``depth``, in turn with those ``clocked``.
+
+    That is the median when ``synchronous``, and as many batches as the queue is deep; without a bound those `ahead`.
+    """
+    base, free = taken(synchronous, "process").median, ahead(clocked, number)
+    more = free.samples if depth == UNBOUNDED else [depth] * len(clocked)
+    return replace(free, samples=tuple(base + BATCH_BYTES * each for each in more), unit="B", description="predicted")
 
 
 def more_batches(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:

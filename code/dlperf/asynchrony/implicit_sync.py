@@ -66,40 +66,56 @@ def work(layers: int) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     return loss
 
 
-def sides(engine: Any, layers: int, n: int = 384, repeats: int = 9) -> tuple[float, float]:
-    """Returns the seconds to draw a batch and to work on it, each by itself: medians of ``repeats``."""
-    generator, weights, drawn = torch.Generator().manual_seed(0), weigh(engine, n), []
+def sides(engine: Any, layers: int, n: int = 384, repeats: int = 9) -> tuple[float, float, float]:
+    """Returns the seconds to draw a batch, to work on it, and of a wait by itself: medians of ``repeats``.
+
+    The third is what an operation on one number costs when it is waited for, beyond executing it.
+    """
+    generator, weights, drawn, alone = torch.Generator().manual_seed(0), weigh(engine, n), [], []
+    one = engine.array(torch.zeros(()))
     for _ in range(repeats):
         start = perf_counter()
         x = draw(engine, n, generator)
         drawn.append(perf_counter() - start)
         engine.call(work(layers), x, weights, name="loss")
         engine.waitall()
-    worked = [op.end - op.start for op in engine.history if op.name == "loss"][-repeats:]
-    return median(drawn), median(worked)
+        start = perf_counter()
+        engine.call(torch.neg, one, name="answer")
+        engine.waitall()
+        alone.append(perf_counter() - start)
+    took = {name: [op.end - op.start for op in engine.history if op.name == name] for name in ("loss", "answer")}
+    waited = [all_of - own for all_of, own in zip(alone, took["answer"][-repeats:], strict=True)]
+    return median(drawn), median(took["loss"][-repeats:]), median(waited)
+
+
+LONGEST = 0.05
+"""So many seconds does it take to draw a batch at most; what seems to take longer was held up."""
 
 
 def balanced(engine: Any, n: int = 384) -> int:
-    """Returns with how many layers the work on a batch takes about as long as drawing it."""
+    """Returns with how many layers the work on a batch takes about as long as drawing it, or as `LONGEST`."""
     layers = 1
     for _ in range(3):  # many layers take less than as many times one
-        drawn, worked = sides(engine, layers, n)
-        layers = max(1, round(layers * drawn / worked))
+        drawn, worked, _ = sides(engine, layers, n)
+        layers = max(1, round(layers * min(drawn, LONGEST) / worked))
     return layers
 
 
 def hold_against(engine: Any, layers: int, batches: int = 20, repeats: int = 7) -> dict[str, Measurement]:
     """Returns the seconds of both versions, ``hidden`` and ``open``, and those of ``drawing`` and ``working``.
 
-    ``hidden fit`` and ``open fit`` are predicted over measured: the sum of both sides per batch, and the longer
-    one per batch after one drawing. ``predicted factor`` is the ratio of the two predictions. Each trial predicts from
-    its own sides, then runs. ``drawing beside`` and ``working beside`` are how many times as long each side took
-    in the open loop, while the other was at work, as it took alone.
+    ``hidden fit`` and ``open fit`` are predicted over measured: the sum of both sides and of a wait per batch, and
+    the longer side per batch after one drawing, with one wait. ``predicted factor`` is the ratio of the two
+    predictions. Each trial predicts from its own sides, then runs. ``drawing beside`` and ``working beside`` are how
+    many times as long each side took in the open loop, while the other was at work, as it took alone.
     """
     rows = []
     for _ in range(repeats):
-        drawn, worked = sides(engine, layers)
-        predicted = {"hidden": batches * (drawn + worked), "open": drawn + batches * max(drawn, worked)}
+        drawn, worked, waited = sides(engine, layers)
+        predicted = {
+            "hidden": batches * (drawn + worked + waited),
+            "open": drawn + batches * max(drawn, worked) + waited,
+        }
         row = {"drawing": drawn, "working": worked, "predicted factor": predicted["hidden"] / predicted["open"]}
         for name in ("hidden", "open"):
             before, start = len(engine.history), perf_counter()

@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -95,3 +96,14 @@ def until(stop: threading.Event, step: Callable[[], object]) -> None:
     """Repeats ``step`` until it is told to ``stop``."""
     while not stop.is_set():
         step()
+
+
+@contextmanager
+def switching(seconds: float) -> Iterator[None]:
+    """Lets a thread that waits for Python's lock ask for it after so many ``seconds``, for a block."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

@@ -197,7 +197,7 @@ def watch_queue(rate: float, service: float, requests: int, seed: int = 0, every
 
     def observer() -> None:
         while True:  # at least once, however late its turn comes
-            gone = len(waits)  # read before those that came, so that never more have gone than came
+            gone = len(waits)  # first: who comes in between has not gone yet
             seen.append(len(came) - gone)
             if done.wait(every):
                 break

@@ -90,8 +90,8 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 15) -> 
 
     ``ideal``: the longest time alone over the sum of all, which is what independent devices would reach.
     ``stretch``: time at work, together over alone, on the device that works longest; more than 1 where devices
-    share what they work with. ``rest``: what part of the time together that device is not at work. ``at once``: for
-    what part of it every device is at work.
+    share what they work with. ``rest``: what part of the time together that device is not at work, ``rest alone`` of
+    its time alone. ``at once``: for what part of the time together every device is at work.
     """
     places = [each.x.device for each in todo]
     rows = []
@@ -101,11 +101,12 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 15) -> 
         working = {device: busy(ops, device) for device in places}
         slow = max(working, key=lambda device: working[device])
         times = {device: alone[device][0] for device in places}
-        ideal, stretch = max(times.values()) / sum(times.values()), working[slow] / busy(alone[slow][1], slow)
-        row = times | {"together": seconds, "ideal": ideal, "stretch": stretch, "rest": 1 - working[slow] / seconds}
-        rows.append(row | {"at once": at_once(ops) / seconds})
+        by_itself = busy(alone[slow][1], slow)
+        row = times | {"together": seconds, "ideal": max(times.values()) / sum(times.values())}
+        row |= {"stretch": working[slow] / by_itself, "at once": at_once(ops) / seconds}
+        rows.append(row | {"rest": 1 - working[slow] / seconds, "rest alone": 1 - by_itself / times[slow]})
     units = dict.fromkeys([*places, "together"], "s")
-    units |= dict.fromkeys(("ideal", "stretch", "rest", "at once"), "1")
+    units |= dict.fromkeys(("ideal", "stretch", "rest", "rest alone", "at once"), "1")
     return columns(rows[1:], units, environment())
 
 

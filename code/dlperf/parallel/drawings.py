@@ -11,6 +11,7 @@ from dlperf.asynchrony.drawings import ahead, gaps
 from dlperf.drawing import Lane
 from dlperf.palette import COLORS
 from dlperf.parallel.gradients import messages
+from dlperf.parallel.schedule import Task, list_schedule
 from dlperf.spans import Span
 
 WORKS, SPLITS, MOVES, SENDS, GRADIENTS = *COLORS[:4], COLORS[5]
@@ -128,4 +129,26 @@ def sent(
             below.block(span, SENDS)
         for gap in gaps(spans):
             below.wait(gap)
+    return fig
+
+
+def graham(third: float = 2.0, fourth: float = 1.0, fifth: float = 3.0) -> Any:
+    """Returns the drawing of a list schedule of five tasks, the fifth after the third, with these two the longest path.
+
+    ValueError unless the third takes longer than the fourth: until it is done the other core idles.
+    """
+    if third <= fourth:
+        raise ValueError(f"a core idles where the third task takes longer than the fourth, got {third} and {fourth}")
+    tasks = {1: Task(2), 2: Task(2), 3: Task(third), 4: Task(fourth), 5: Task(fifth, (3,))}
+    fig, axes = drawing.canvas(1.25)
+    turns, end, idle = list_schedule(tasks, 2), 2 + third + fifth, 2 + fourth
+    lanes = [Lane(axes, y, 0.8, (drawing.WIDTH - 0.9) / end) for y in (0.46, 0.86)]
+    for i, lane in enumerate(lanes):
+        lane.name(f"core {i + 1}")
+    for turn in turns:
+        color = SENDS if turn.number in (3, 5) else WORKS
+        lanes[turn.worker].block((turn.start, turn.end), color, str(turn.number))
+    lanes[1].wait((idle, end))
+    drawing.interval(axes, lanes[0].at(0), lanes[0].at(idle), 0.34, "all busy")
+    drawing.interval(axes, lanes[0].at(idle), lanes[0].at(end), 0.34, "one idles")
     return fig

@@ -268,8 +268,15 @@ def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurem
     return {"compute": compute, "transfer": transfer, "pipeline": both, **ratios}
 
 
+LONGEST = 0.25
+"""So many seconds does a transfer take at most; what seems to take longer was held up."""
+
+
 def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:
-    """Returns ``work`` with an inner size, in steps of 64, that takes about as long to compute as to transfer."""
+    """Returns ``work`` with an inner size, in steps of 64, that takes about as long to compute as to transfer.
+
+    Or as `LONGEST`, where a transfer seems to take longer.
+    """
     run(work, Way.PIPELINE)  # warms up
     compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in (Way.COMPUTE, Way.TRANSFER))
-    return replace(work, inner=max(64, 64 * round(work.inner * transfer / compute / 64)))
+    return replace(work, inner=max(64, 64 * round(work.inner * min(transfer, LONGEST) / compute / 64)))
