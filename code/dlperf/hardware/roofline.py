@@ -133,7 +133,7 @@ def losses(
 
 
 def product_share(ops: Sequence[Operator], found: Losses) -> float:
-    """Returns the share of a step that its products take, each alone; of what the calls take alone, or of more."""
+    """Returns the share of a step that its products take: of the step, or of all its calls alone if they are longer."""
     spent = sum(found.alone[call(op)] for op in ops if op.flops)
     every = sum(found.alone[call(op)] for op in ops)
     return spent / (every * (1 + max(0.0, found.parts["between"].median)))
