@@ -92,15 +92,16 @@ def test_asking_for_the_machine_imports_neither_pytorch_nor_llvm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "cores"), [("150000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)]
+    ("limit", "cores"),
+    [("150000 100000", 1), ("200000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)],
 )
-def test_a_quota_counts_as_cores(tmp_path: Path, limit: str, cores: int | None) -> None:
+def test_a_quota_counts_as_whole_cores(tmp_path: Path, limit: str, cores: int | None) -> None:
     assert _quota(tmp_path) is None
     (tmp_path / "cpu.max").write_text(limit)
     assert _quota(tmp_path) == cores
 
 
-@pytest.mark.parametrize(("limit", "cores"), [("250000", 3), ("-1", None)])
+@pytest.mark.parametrize(("limit", "cores"), [("250000", 2), ("-1", None)])
 def test_a_quota_of_the_older_kind_counts_too(tmp_path: Path, limit: str, cores: int | None) -> None:
     (tmp_path / "cpu").mkdir()
     (tmp_path / "cpu/cpu.cfs_quota_us").write_text(limit)

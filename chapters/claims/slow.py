@@ -38,6 +38,11 @@ OUTCOMES = (
         keys=("slow.denormal",),
         holds=lambda r: r["slow.denormal"].median > 2,
     ),
+    Outcome(  # half of what denormal numbers cost, or more, is saved
+        id="slow.flushed",
+        keys=("slow.denormal", "slow.flushed"),
+        holds=lambda r: r["slow.flushed"].median < r["slow.denormal"].median / 2,
+    ),
     Outcome(
         id="slow.threads",
         keys=("slow.threads",),
@@ -127,16 +132,20 @@ OUTCOMES = (
         holds=lambda r: r["slow.odd-large"].quartiles[0] > 1.1,
     ),
     Outcome(
-        id="slow.alignment",  # padding to eight wins back more than half of what one row and column cost
-        keys=("slow.odd-large", "slow.padded-large"),
+        id="slow.alignment",  # with as many tiles, rows that begin elsewhere cost more than half of what one more costs
+        keys=("slow.odd-large", "slow.moved-large"),
         holds=lambda r: (
-            r["slow.odd-large"].median > 1.1
-            and r["slow.padded-large"].median - 1 < (r["slow.odd-large"].median - 1) / 2
+            r["slow.odd-large"].median > 1.1 and r["slow.moved-large"].median - 1 > (r["slow.odd-large"].median - 1) / 2
         ),
     ),
     Outcome(
         id="slow.walk",
         keys=("slow.across",),
         holds=lambda r: r["slow.across"].median > 1.5,
+    ),
+    Outcome(  # half as much again as where a cache holds all; the limit is that of `slow.walk`
+        id="slow.evicted",
+        keys=("slow.across", "slow.across-small"),
+        holds=lambda r: r["slow.across"].median > 1.5 * r["slow.across-small"].median,
     ),
 )

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import hashlib
 import importlib
-import math
 import os
 import platform
 import re
@@ -65,8 +64,8 @@ def microarchitecture() -> str | None:
 def cores() -> int:
     """Returns the number of cores that this process may use, which can be fewer than exist.
 
-    Logical ones, as the system counts: two may be threads of one. A container's quota of time counts as
-    cores too, the last begun one included.
+    Logical ones, as the system counts: two may be threads of one. A container's quota of time counts as whole
+    cores: with a thread more than it allows, the system stops all of them now and then.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(count, _quota() or count)
@@ -88,12 +87,12 @@ def places() -> list[int]:
 
 
 def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Returns how many cores' worth of time this container may use, rounded up; None without a limit."""
+    """Returns how many cores' worth of time this container may use, rounded down to 1 or more; None without a limit."""
     files = [root / "cpu.max"], [root / "cpu/cpu.cfs_quota_us", root / "cpu/cpu.cfs_period_us"]  # version 2, version 1
     for version in files:
         with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
             quota, period = " ".join(path.read_text(encoding="ascii") for path in version).split()
-            return math.ceil(int(quota) / int(period)) if int(quota) > 0 else None
+            return max(1, int(quota) // int(period)) if int(quota) > 0 else None
     return None
 
 

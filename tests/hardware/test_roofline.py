@@ -51,6 +51,14 @@ def test_the_parts_are_the_whole(step: float, asking: float) -> None:
     assert sum(roofline.where(OPS, ROOF, ALONE, step, asking).values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("between", "share"), [(-0.2, 5 / 9.011), (0.25, 5 / 9.011 / 1.25)])
+def test_the_share_of_products_is_of_the_whole_step(between: float, share: float) -> None:
+    """What lies between operators makes it smaller; operators that take less together do not make it larger."""
+    parts = {"between": Measurement((between,) * 3, "1")}
+    found = roofline.Losses(parts, ALONE, ALONE, ROOF)
+    assert roofline.product_share(OPS, found) == pytest.approx(share)
+
+
 def test_kinds_are_sorted_by_what_they_take() -> None:
     first, second, third = roofline.kinds(OPS, ROOF, ALONE)
     assert (first.name, first.calls, first.intensity) == ("mm", 1, 16)

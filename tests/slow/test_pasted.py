@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import IterableDataset
 
 from tests.diagnosis import PAGE, Names, define, shown
 from tests.pasted import PROGRAMS, TOP, TRAINS, Pasted, Residual, images, needs, program, sections, series
@@ -247,6 +248,8 @@ def test_turns_at_the_border_of_epochs_are_found_by_their_distance() -> None:
     assert found["first_turn"] == 30
     assert found["late_turns"] == [24, 48]
     assert found["turns_apart"] == 24
+    assert (found["turns_in_all"], found["late_in_all"], found["late_in_a_row"]) == (72, 2, 1)
+    assert found["worst_later"] == 9
     assert found["lost_share"] == pytest.approx(16 / (30 + 69 + 18), abs=1e-3)
 
 
@@ -269,6 +272,29 @@ def test_a_training_that_slows_down_is_no_regular_one() -> None:
     assert found["last_over_first"] > 3
     assert found["turns_apart"] == 0
     assert seen(8 * [1.0])["last_over_first"] == 1
+
+
+def test_a_slow_first_epoch_is_told_from_a_few_slow_turns() -> None:
+    found = seen(20 * [5.0] + 40 * [1.0])
+    assert found["late_turns"] == list(range(1, 13))  # as many as are listed
+    assert (found["late_in_all"], found["late_in_a_row"]) == (19, 19)  # but for the first turn, which has a line
+    assert seen(8 * [1.0])["late_in_a_row"] == 0
+
+
+class Stream(IterableDataset[Tensor]):
+    """A data set that does not know how long it is."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        yield from torch.randn(24, 3)
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+def test_a_stream_without_a_length_is_watched_too() -> None:
+    own = Pasted(program(nn.Linear(3, 1), Stream(), lambda net, rows: net(rows).square().mean(), 8))
+    anew = own.leaf("slow-when")["anew"]
+    with pytest.raises(TypeError):
+        len(own.before[TOP,]["loader"])
+    assert anew["turns_in_all"] == 3 * 2 * 3  # each of two workers yields all of it, in three epochs
 
 
 def test_a_hook_sees_every_update_and_goes() -> None:

@@ -132,6 +132,13 @@ def losses(
     return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept, repeated, middle)
 
 
+def product_share(ops: Sequence[Operator], found: Losses) -> float:
+    """Returns the share of a step that its products take: of the step, or of all its calls alone if they are longer."""
+    spent = sum(found.alone[call(op)] for op in ops if op.flops)
+    every = sum(found.alone[call(op)] for op in ops)
+    return spent / (every * (1 + max(0.0, found.parts["between"].median)))
+
+
 def _seconds(run: Callable[[], object], now: Callable[[], float], least: float = 0.004) -> float:
     """Returns the seconds of a call of ``run``, of as many in a row as take so long at ``least``, after one or two."""
     run()
