@@ -76,10 +76,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="concise.large",
         basis="decision",
-        keys=("concise.large-bound",),
+        keys=("concise.large-bound", "concise.large-at-the-end"),
         holds=lambda r: r["concise.large-bound"].median <= 1.1,
         needs=("linux", "cores>=2"),
-        rival=Rival("what DDP sends follows the backward pass", lambda r: {"concise.large-bound": 1.3}),
+        rival=Rival(
+            "what DDP sends follows the backward pass",
+            lambda r: {"concise.large-bound": r["concise.large-at-the-end"].median},
+        ),
     ),
     Claim(
         id="concise.bytes",
@@ -141,14 +144,27 @@ OUTCOMES: tuple[Outcome, ...] = (
             or r["concise.as-ours"].quartiles[0] < 1 < r["concise.as-ours"].quartiles[1]
         ),
     ),
-    Outcome("concise.too-large", ("concise.as-it-comes",), lambda r: r["concise.as-it-comes"].quartiles[0] > 1.02),
+    Outcome(  # slower than DDP in buckets of 1 MiB, and than ours
+        "concise.too-large",
+        ("concise.as-it-comes", "concise.as-it-comes-ours"),
+        lambda r: min(r[f"concise.as-it-comes{other}"].quartiles[0] for other in ("", "-ours")) > 1.02,
+    ),
     Outcome("concise.narrow-wins", ("concise.narrow",), lambda r: r["concise.narrow"].quartiles[1] < 0.98),
-    Outcome("concise.too-small", ("concise.smallest",), lambda r: r["concise.smallest"].quartiles[0] > 1.02),
+    Outcome(
+        "concise.too-small",
+        ("concise.smallest", "concise.smallest-ours"),
+        lambda r: min(r[f"concise.smallest{other}"].quartiles[0] for other in ("", "-ours")) > 1.02,
+    ),
     Outcome(
         "concise.rare-missed", ("concise.rare-ratio",), lambda r: not _is_near(r["concise.rare-ratio"].median, 0.1)
     ),
     Outcome("concise.processor-sends", ("concise.stretch",), lambda r: r["concise.stretch"].quartiles[0] > 1.02),
     Outcome("concise.stale-one", ("concise.early-gap-one",), lambda r: r["concise.early-gap-one"] > 5),
+    Outcome(  # beyond a point, the limit of stale, and within it where the rate falls
+        "concise.rate-closes",
+        ("concise.late-gap", "concise.late-gap-constant"),
+        lambda r: abs(r["concise.late-gap"]) < 1 < r["concise.late-gap-constant"],
+    ),
     Outcome("concise.mild", ("concise.worst-cost",), lambda r: r["concise.worst-cost"] < 5),
     Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
 )

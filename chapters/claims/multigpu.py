@@ -89,11 +89,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="multigpu.early",
         basis="prediction",
-        keys=(
-            *("multigpu.buckets-ratio", "multigpu.buckets-predicted"),
-            "multigpu.ring-predicted",
-        ),
-        holds=lambda r: _is_near(r["multigpu.buckets-ratio"].median, 0.1),
+        keys=("multigpu.buckets-ratio", "multigpu.buckets-predicted", "multigpu.ring-predicted"),
+        holds=lambda r: all(_is_near(quartile, 0.1) for quartile in r["multigpu.buckets-ratio"].quartiles),
         needs=("cores>=2",),
         rival=Rival("sending and computing add up all the same", _added_up),
     ),
@@ -129,7 +126,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="multigpu.rate-scaled",
-        basis="record",
+        basis="midway",
         keys=("multigpu.rate-scaled-lost-64", "multigpu.rate-kept-lost-64"),
         holds=lambda r: r["multigpu.rate-scaled-lost-64"] < r["multigpu.rate-kept-lost-64"] / 2,
         rival=Rival(
@@ -228,6 +225,14 @@ OUTCOMES = (
         ),
     ),
     Outcome(
+        id="multigpu.ring-ahead",
+        keys=("multigpu.limited", "multigpu.sum-ring-8", "multigpu.sum-sharded-8"),
+        holds=lambda r: (
+            r["multigpu.limited"] == 1
+            and r["multigpu.sum-ring-8"].quartiles[1] < r["multigpu.sum-sharded-8"].quartiles[0]
+        ),
+    ),
+    Outcome(
         id="multigpu.weak-exchange",
         keys=("multigpu.machine-apart", "multigpu.machine-weak"),
         holds=lambda r: (
@@ -287,6 +292,18 @@ OUTCOMES = (
         id="multigpu.warm-up-place",
         keys=("multigpu.rate-scaled-lost-256", "multigpu.rate-warmup-lost-256"),
         holds=lambda r: r["multigpu.rate-warmup-lost-256"] < r["multigpu.rate-scaled-lost-256"],
+    ),
+    Outcome(  # as good on one device, and on four beyond the limit of rate-scaled
+        id="multigpu.rate-room",
+        keys=("multigpu.rate-twice-lost-16", "multigpu.rate-twice-lost-64", "multigpu.rate-kept-lost-64"),
+        holds=lambda r: (
+            r["multigpu.rate-twice-lost-16"] < r["multigpu.rate-kept-lost-64"] / 2 < r["multigpu.rate-twice-lost-64"]
+        ),
+    ),
+    Outcome(
+        id="multigpu.four-best",
+        keys=("multigpu.network-4-step", "multigpu.network-8-step"),
+        holds=lambda r: r["multigpu.network-4-step"].quartiles[1] < r["multigpu.network-8-step"].quartiles[0],
     ),
     Outcome(
         id="multigpu.pieces",

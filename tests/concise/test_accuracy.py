@@ -56,6 +56,8 @@ def test_a_rate_rises_in_the_first_epoch_and_falls_to_zero() -> None:
     rates = [accuracy.rate_at(recipe, step, 16, 4) for step in range(16)]
     assert rates[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8])
     assert rates[-1] == pytest.approx(0.8 / 12)
+    still = [accuracy.rate_at(replace(recipe, falls=False), step, 16, 4) for step in range(16)]
+    assert still == pytest.approx([0.2, 0.4, 0.6, *[0.8] * 13])
     at_once = [accuracy.rate_at(replace(recipe, warm_up=False), step, 16, 4) for step in range(16)]
     assert at_once == pytest.approx([0.8 * (16 - step) / 16 for step in range(16)])
 
@@ -115,11 +117,18 @@ def test_a_summary_has_means_and_differences_in_points() -> None:
     found = accuracy.summary(TRAINED)
     assert found["right-2"] == pytest.approx(0.63)
     assert found["right-spread"] == pytest.approx(9)
+    assert found["right-error"] == pytest.approx(2)  # of two devices: half of what two seeds are apart
     assert found["cost-no-warm-up"] == found["worst-cost"] == pytest.approx(13)
-    assert found["cost-no-set-epoch"] == pytest.approx(12)
-    assert (found["early-gap"], found["late-gap"]) == pytest.approx((30, 2))
+    assert found["cost-constant-rate"] == pytest.approx(12)
+    assert found["cost-no-set-epoch"] == pytest.approx(11)
+    assert (found["early-gap"], found["late-gap"], found["late-gap-constant"]) == pytest.approx((30, 2, 2))
     assert (found["early-running"], found["early-fresh"]) == pytest.approx((0.1, 0.4))
-    assert (found["seeds"], found["seed-range"]) == pytest.approx((2, 4))
+    assert found["seeds"] == 2
+
+
+def test_one_seed_has_a_summary_too() -> None:
+    found = accuracy.summary({name: runs(0.5) for name in TRAINED})
+    assert found["right-error"] == 0
 
 
 def test_a_table_has_a_row_and_a_figure_a_line_for_each() -> None:

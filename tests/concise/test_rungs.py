@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from torch.distributed.run import config_from_args, parse_args
 
 from dlperf.concise import rungs
 from dlperf.concise.rungs import SCRIPTS, RungError
@@ -106,6 +108,18 @@ def test_every_rung_computes_on_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_pat
         with pytest.raises(RungError, match="far enough"):
             call()
     assert [variables["CUDA_VISIBLE_DEVICES"] for variables in given] == [""] * 3
+
+
+@pytest.mark.parametrize("command", [rungs.LAUNCHED, rungs.ON_HOSTS])
+def test_a_launcher_that_is_late_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    for name, value in {"PET_RDZV_CONF": rungs.PATIENCE, "OMP_NUM_THREADS": "1"}.items():  # as `started` sets them
+        monkeypatch.setenv(name, value)
+    words = shlex.split(
+        command.format(processes=2, hosts=2, first="10.0.0.1", own="10.0.0.2", leads=1, script="ddp.py")
+    )
+    config, *_ = config_from_args(parse_args(words[1:]))
+    assert int(config.rdzv_configs["keep_alive_max_attempt"]) * 5 >= 60
+    assert int(config.rdzv_configs["read_timeout"]) >= 60
 
 
 def test_a_command_that_has_ended_before_it_could_be_killed_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:

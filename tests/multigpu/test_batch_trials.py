@@ -85,14 +85,16 @@ def test_what_is_never_reached_is_recorded_as_the_most_steps(made_up, norms):
 def test_a_schedule_breaks_at_its_first_batch_with_half_the_perplexity_more(made_up):
     def train(data, batch, schedules, seeds, n):
         assert schedules[1][0] == pytest.approx(0.8 * batch / 16)
-        return [[2.0, 2.0, 2.1], [2.0 + 0.5 * (batch > 32), 2.0, 2.9], [2.0 + (batch > 16)] * 3]
+        assert schedules[3] == (pytest.approx(2 * schedules[1][0]), 0)
+        return [[2.0, 2.0, 2.1], [2.0 + 0.5 * (batch > 32), 2.0, 2.9], [2.0 + (batch > 16)] * 3, [2.25] * 3]
 
     made_up(train=train)
-    found = batch_trials.rate_rules(SOME, devices=(1, 2, 4))
+    found = batch_trials.rate_rules(SOME, 0.8, devices=(1, 2, 4))
     assert found["rate-scaled-32"].median == 2
     assert found["rate-scaled-lost-64"] == pytest.approx(median([2.5, 2.0, 2.9]) - 2)
+    assert found["rate-twice-lost-16"] == pytest.approx(0.25)
     breaks = [found[f"rate-{schedule}-breaks"] for schedule in batch_trials.SCHEDULES]
-    assert breaks == [128, 64, 32]
+    assert breaks == [128, 64, 32, 128]
     recordable(found)
 
 
@@ -100,6 +102,6 @@ def test_both_experiments_run_on_the_books_own_text():
     data = batch_size.characters()
     found = batch_trials.critical_batch(data, (64, 128), (0.8, 1.6), target=4.0, runs=2, number=60)
     assert found["batch-reached"] == 1
-    found |= batch_trials.rate_rules(data, devices=(1, 16), runs=2, n=500)
+    found |= batch_trials.rate_rules(data, 0.8, devices=(1, 16), runs=2, n=500)
     assert 0 < found["rate-kept-16"].median < GUESS
     recordable(found)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from statistics import fmean
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import torch
@@ -34,24 +35,26 @@ ENOUGH = 512
 class Recipe:
     """How to train: ``batch`` images of ``k`` devices together in a step, by SGD with momentum.
 
-    The learning rate rises to ``rate`` in the first epoch if ``warm_up``, and then falls linearly to zero. Without
-    ``set_epoch`` every epoch has the same order.
+    The learning rate rises to ``rate`` in the first epoch if ``warm_up``, and then falls linearly to zero if
+    ``falls``. Without ``set_epoch`` every epoch has the same order.
     """
 
     k: int = 2
     batch: int = 64
     rate: float = 0.1
     warm_up: bool = True
+    falls: bool = True
     set_epoch: bool = True
 
 
 RIGHT = Recipe()
 CHANGES: Mapping[str, Recipe] = {
     "batch and rate doubled, no warm-up": replace(RIGHT, batch=128, rate=0.2, warm_up=False),
+    "constant rate": replace(RIGHT, falls=False),
     "no set_epoch": replace(RIGHT, set_epoch=False),
 }
 """The changes of the recipe for two devices, by name."""
-KEYS = dict(zip(CHANGES, ("no-warm-up", "no-set-epoch"), strict=True))
+KEYS = dict(zip(CHANGES, ("no-warm-up", "constant-rate", "no-set-epoch"), strict=True))
 DEVICES = {1: "one device", 2: "two devices", 4: "four devices"}
 """The names of the right recipe's runs, by the number of devices."""
 
@@ -79,6 +82,8 @@ def rate_at(recipe: Recipe, step: int, steps: int, epochs: int) -> float:
     rising = steps // epochs if recipe.warm_up else 0
     if step < rising:
         return recipe.rate * (step + 1) / rising
+    if not recipe.falls:
+        return recipe.rate
     return recipe.rate * (steps - step) / (steps - rising)
 
 
@@ -137,7 +142,7 @@ def train(rank: int, size: int, recipe: Recipe, data: Sequence[Tensor], seed: in
     return Run(running, fresh, done)
 
 
-def compare(devices: Crew, data: Sequence[TensorDataset], repeats: int = 5) -> dict[str, list[Run]]:
+def compare(devices: Crew, data: Sequence[TensorDataset], repeats: int = 7) -> dict[str, list[Run]]:
     """Returns the runs of each seed from 0 on: by the right recipe on 1, 2 and 4 devices, and with each change on 2.
 
     ``data`` is to train on and to test on: images (n, 8, 8) and labels. Where a cell's time is used up, fewer seeds
@@ -158,10 +163,11 @@ def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
     """Returns means over the seeds, by key: accuracies from 0 to 1, their differences in percentage points.
 
     ``right-k`` is the accuracy on k devices by fresh statistics after the last epoch, ``right-spread`` the largest of
-    these less the smallest; ``cost-<change>`` is what a change costs against two devices, ``worst-cost`` the largest.
+    these less the smallest, and ``right-error`` the largest standard error of them; ``cost-<change>`` is what a change
+    costs against two devices, ``worst-cost`` the largest.
     ``early-gap`` and ``late-gap`` are fresh less running statistics after the first and the last epoch on two devices,
-    ``early-gap-one`` the former on one; ``early-running`` and ``early-fresh`` are its two sides on two. ``seed-range``
-    is the highest accuracy of the ``seeds`` on two devices less the lowest.
+    ``early-running`` and ``early-fresh`` the sides of the former; ``early-gap-one`` is the former on one device,
+    ``late-gap-constant`` the latter at a constant rate. All are over so many ``seeds``.
     """
     last = {name: _mean(runs, "fresh", -1) for name, runs in trained.items()}
     right = {f"right-{k}": last[name] for k, name in DEVICES.items()}
@@ -171,20 +177,26 @@ def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
     return {
         **right,
         "right-spread": 100 * (max(right.values()) - min(right.values())),
+        "right-error": max(100 * _error(trained[name]) for name in DEVICES.values()),
         **costs,
         "worst-cost": max(costs.values()),
         "early-gap": gap(two, 0),
         "early-gap-one": gap(one, 0),
         "late-gap": gap(two, -1),
+        "late-gap-constant": gap(trained["constant rate"], -1),
         "early-running": _mean(two, "running", 0),
         "early-fresh": _mean(two, "fresh", 0),
         "seeds": len(two),
-        "seed-range": 100 * (max(run.fresh[-1] for run in two) - min(run.fresh[-1] for run in two)),
     }
 
 
 def _mean(runs: Sequence[Run], kind: str, epoch: int) -> float:
     return fmean(getattr(run, kind)[epoch] for run in runs)
+
+
+def _error(runs: Sequence[Run]) -> float:
+    """Returns the standard error of the mean accuracy after the last epoch; 0 for one run, which has none."""
+    return stdev(run.fresh[-1] for run in runs) / sqrt(len(runs)) if len(runs) > 1 else 0.0
 
 
 def largest_error(sizes: Sequence[int]) -> float:

@@ -191,8 +191,9 @@ def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> d
     ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``told`` is
     predicted from the same turn's step that sends nothing, ``fit`` that over measured, and ``free`` what it would be
     if all that is sent were hidden. ``bound`` is the step over
-    forward pass and the longer of backward pass and one message of all gradients, and ``over ours`` over the turn's
-    step by our `Buckets`; ``stretch`` is how much longer both passes take than in the step that sends nothing.
+    forward pass and the longer of backward pass and one message of all gradients, ``at the end`` what that would be if
+    all messages followed the backward pass, and ``over ours`` the step over the turn's step by our `Buckets`;
+    ``stretch`` is how much longer both passes take than in the step that sends nothing.
     """
     answers = interleave(ways(crew, plan), repeats)
     first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
@@ -227,13 +228,16 @@ def _row(alone: Step, our: Step, step: Step, link: Line, narrower: int = 1) -> d
     told = predict(alone, step.sizes, 2, link, narrower)
     forward = alone.backward - alone.begin
     sending = reduce_costs.seconds("ring", 2, sum(step.sizes), link)
+    best = forward + max(alone.computing - forward, sending)
+    after = alone.computing + sum(reduce_costs.seconds("ring", 2, size, link) for size in step.sizes)
     return {
         "step": step.seconds,
         "told": told,
         "fit": told / step.seconds,
         "free": alone.computing / step.seconds,
         "messages": len(step.sizes),
-        "bound": step.seconds / (forward + max(alone.computing - forward, sending)),
+        "bound": step.seconds / best,
+        "at the end": after / best,
         "over ours": step.seconds / our.seconds,
         "stretch": step.computing / alone.computing,
     }

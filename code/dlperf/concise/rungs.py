@@ -35,9 +35,12 @@ SCRIPTS = {
 PROGRAMS = {"python": [sys.executable], "torchrun": [sys.executable, "-m", "torch.distributed.run"]}
 """What stands for a command's first word: this Python's own, wherever the shell would look."""
 LAUNCHED = "torchrun --standalone --nproc-per-node {processes} {script}"
+PATIENCE = "read_timeout=300,keep_alive_max_attempt=60"
+"""A launcher counts as dead after 60 silent intervals of five seconds, not after three: on a busy machine it is only
+late, and the others would end or start again while its processes train."""
 ON_HOSTS = (
     "torchrun --nnodes {hosts} --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint {first}:29400"
-    " --local-addr {own} --rdzv-conf is_host={leads} {script}"
+    " --local-addr {own} --rdzv-conf is_host={leads}," + PATIENCE + " {script}"
 )
 ON_CPU = {"CUDA_VISIBLE_DEVICES": ""}
 """Every rung computes on the CPU, so that they compare: hosts on one machine would all take the same GPU."""
@@ -216,7 +219,7 @@ def started(
         at = next(n for n, word in enumerate(words) if word.endswith(".py"))
         words[at:at] = ["-m", "dlperf.concise.observe"]
         variables = {**variables, observe.FOLDER: str(folder)}
-    threads = {"OMP_NUM_THREADS": "1"}  # as torchrun sets it
+    threads = {"OMP_NUM_THREADS": "1", "PET_RDZV_CONF": PATIENCE}  # as torchrun sets it; what it adds to its options
     with subprocess.Popen(
         [*PROGRAMS[program], *words],
         cwd=folder,

@@ -22,8 +22,8 @@ Found = dict[str, Measurement | float]
 BATCHES = (4, 8, 16, 32, 64, 128, 256)
 RATES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 DEVICES = (1, 2, 4, 8, 16, 32)
-SCHEDULES = "kept", "scaled", "warmup"
-"""The learning rate of a larger batch: as before, k times as large, and that with a warm-up."""
+SCHEDULES = "kept", "scaled", "warmup", "twice"
+"""The learning rate of a larger batch: as before, k times as large, that with a warm-up, and twice as large as that."""
 WARM_UP = 0.3
 """The share of all steps over which the rate rises."""
 BROKEN = log(1.5)
@@ -90,24 +90,24 @@ def fit(batches: Sequence[int], steps: Sequence[float]) -> tuple[float, float]:
 
 def rate_rules(
     data: Data,
+    rate: float,
     batch: int = 16,
-    rate: float = 0.8,
     devices: Sequence[int] = DEVICES,
     runs: int = 5,
     n: int = 16_000,
 ) -> Found:
     """Returns the test losses after ``n`` examples on k devices, each with ``batch`` of them in a step, by key.
 
-    ``rate-kept-B``, ``rate-scaled-B`` and ``rate-warmup-B`` are those of the runs for a batch of B in all, one for
-    each of `SCHEDULES`. With ``-lost-`` before the B, it is how much more the median is than that of one device.
-    ``rate-scaled-breaks`` is the first B with `BROKEN` more or, where there is none, twice the largest; likewise for
-    the others.
+    One device has this ``rate``. ``rate-kept-B``, ``rate-scaled-B``, ``rate-warmup-B`` and ``rate-twice-B`` are those
+    of the runs for a batch of B in all, one for each of `SCHEDULES`. With ``-lost-`` before the B, it is how much more
+    the median is than that of one device. ``rate-scaled-breaks`` is the first B with `BROKEN` more or, where there is
+    none, twice the largest; likewise for the others.
     """
     found: Found = {}
     medians: dict[str, list[float]] = {schedule: [] for schedule in SCHEDULES}
     here = environment(data.targets.device)
     for k in devices:
-        schedules = (rate, 0.0), (rate * k, 0.0), (rate * k, WARM_UP)
+        schedules = (rate, 0.0), (rate * k, 0.0), (rate * k, WARM_UP), (2 * rate * k, 0.0)
         losses = batch_size.train(data, batch * k, schedules, range(runs), n=n)
         for schedule, each in zip(SCHEDULES, losses, strict=True):
             found[f"rate-{schedule}-{batch * k}"] = Measurement(tuple(each), "1", environment=here)
