@@ -26,7 +26,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     each server's ranges and the scheduler's view; ``sync`` says when they are safe there: with every operation, so
     that a cluster that lost power comes back with all that it acknowledged, or when the system gets round to it.
     ``keys`` is a folder that `dlperf.kvstore.security` has made; without, only loopback can be listened on, unless the
-    cluster is ``unprotected``: then whoever reaches it may read and write, which suits a network that nobody else is on.
+    cluster is ``unprotected``: then whoever reaches it may read and write, as on a network of its own.
     """
 
     scheduler: Address
