@@ -27,12 +27,12 @@ def batches(monkeypatch):
     return seen
 
 
-def test_as_many_messages_follow_each_other_as_in_a_ring(batches):
+def test_as_many_messages_follow_each_other_as_in_half_of_a_ring(batches):
     step(torch.zeros(2))
-    assert batches == [[0, 2]] * 6
-    assert in_a_row(4) == 6
+    assert batches == [[0, 2]] * 3
+    assert [in_a_row(n) for n in (1, 2, 4)] == [1, 1, 3]
 
 
 def test_one_of_them_is_clocked_and_another_way_as_a_whole(batches):
     ways = {"step": step, "nothing": lambda tensor: None}
-    assert collective_trials.clocked(1, 4, [8], 2, ways) == {("step", 8): [1 / 6] * 2, ("nothing", 8): [1.0] * 2}
+    assert collective_trials.clocked(1, 4, [8], 2, ways) == {("step", 8): [1 / 3] * 2, ("nothing", 8): [1.0] * 2}

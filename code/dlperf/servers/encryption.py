@@ -9,6 +9,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import msgspec
 import torch
@@ -47,7 +48,7 @@ def measured(size: int, workers: int = 4, repeats: int = 5) -> dict[str, Measure
 
 def _clusters(workers: int, keys: str) -> dict[str, Config]:
     """Returns the same cluster with keys and without, on ports of their own; in neither is anybody given up."""
-    patient = {"lease": 50.0, "dead": 60.0}
+    patient: dict[str, Any] = {"lease": 50.0, "dead": 60.0}
     return {
         "encrypted": goodput.config(workers, workers, keys, **patient),
         "plain": goodput.config(workers, workers, None, port=goodput.PORT + 10, **patient),

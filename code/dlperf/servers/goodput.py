@@ -173,7 +173,7 @@ def measured(layouts: Mapping[str, Layout], size: int, repeats: int = 5) -> dict
     with tempfile.TemporaryDirectory() as folder, Network(most) as network:
         keys = security.make_keys(Path(folder) / "keys")
         for name, layout in layouts.items():
-            times = {} if layout.dead else {"lease": 50.0, "dead": 60.0}  # nobody is to be given up
+            times: dict[str, Any] = {} if layout.dead else {"lease": 50.0, "dead": 60.0}  # nobody is to be given up
             told = config(layout.servers, layout.workers, str(keys), copies=layout.copies, **times)
             found[name] = _measured(network, layout, told, size, repeats)
     return found
