@@ -96,7 +96,7 @@ def test_a_sweep_over_stragglers_is_drawn_beside_what_was_predicted():
     assert list(told.get_ydata()) == [sweep.told(0, 1), sweep.told(0, 8)]
     assert len(stale.lines) == 3
     assert len(gain.lines) == 2 * (1 + 2)  # a line and two points each, but for the bound
-    assert [line.get_markerfacecolor() == "none" for line in gain.lines] == [*[False] * 5, True]
+    assert [line.get_marker() == "X" for line in gain.lines] == [*[False] * 5, True]
 
 
 def test_the_table_has_a_row_for_each_way():
