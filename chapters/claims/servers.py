@@ -129,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
         id="servers.outages",
         basis="prediction",
         keys=("servers.live-astray",),
-        holds=lambda r: r["servers.live-astray"] < 0.5,
+        holds=lambda r: r["servers.live-astray"] < 0.2,
         rival=Rival("it takes as long whatever the time-out is", lambda r: {"servers.live-astray": 1.5}),
     ),
     Claim(
@@ -156,8 +156,13 @@ CLAIMS: tuple[Claim, ...] = (
 OUTCOMES: tuple[Outcome, ...] = (
     Outcome(
         id="servers.long-harms",
-        keys=("servers.dense-long-bsp", "servers.dense-bsp"),
-        holds=lambda r: r["servers.dense-long-bsp"] > 2 * r["servers.dense-bsp"],
+        keys=("servers.dense-long-asp", "servers.dense-long-bsp"),
+        holds=lambda r: r["servers.dense-long-asp"] > 2 * r["servers.dense-long-bsp"],
+    ),
+    Outcome(
+        id="servers.all-reached",
+        keys=("servers.unreached",),
+        holds=lambda r: r["servers.unreached"] == 0,
     ),
     Outcome(
         id="servers.pays-at-once",
@@ -215,6 +220,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         id="servers.parts-lose",
         keys=("servers.parts-ring",),
         holds=lambda r: r["servers.parts-ring"] >= 1,
+        needs=("linux",),
+    ),
+    Outcome(
+        id="servers.parts-later",
+        keys=("servers.parts-late", "servers.ring-late"),
+        holds=lambda r: r["servers.parts-late"] > 1.1 * r["servers.ring-late"],
         needs=("linux",),
     ),
     Outcome(

@@ -40,6 +40,7 @@ def test_what_a_file_says_is_a_cluster(tmp_path: Path) -> None:
         ("workers", "lease = 9.0\nworkers", "beat < lease < dead must hold", "got beat=0.2, lease=9.0, dead=2.0"),
         ("5573", "5572", "a server listens on its port and the next, so these collide", ""),
         ("127.0.0.1:5570", "10.0.0.1:5570", "which needs keys", "python -m dlperf.kvstore keys FOLDER"),
+        ("workers", "unprotected = true\nkeys = 'here'\nworkers", "an unprotected cluster has no keys", "keys='here'"),
         ('"127.0.0.1:5570"', "127", "Expected `str`, got `int`", ""),
         ("workers = 2", "workers 2", "Expected '=' after a key", "line 4"),
     ],

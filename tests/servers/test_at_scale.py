@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dlperf.servers import at_scale
+from dlperf.alpha_beta import Line
+from dlperf.servers import at_scale, collective_costs
 from dlperf.servers.events import Cluster
 
 FAST = 1e30
@@ -33,3 +34,20 @@ def test_a_way_that_is_none_is_refused():
     for fn in (at_scale.messages, at_scale.tensors):
         with pytest.raises(ValueError, match="got star"):
             fn("star", 4)
+
+
+@pytest.mark.parametrize("n", [4, 64])
+def test_two_ways_cross_where_the_formula_says(n):
+    tree, ring = at_scale.tree, at_scale.WAYS["ring"]
+    told = collective_costs.crossover("tree", "ring", n, Line(1e-3, 1e-9))
+    found = at_scale.crossover(tree, ring, Cluster(1e9, 1e-3), n)
+    assert found == pytest.approx(told, rel=0.01)
+    assert at_scale.crossover(ring, tree, Cluster(1e9, 1e-3), n) == pytest.approx(found)
+
+
+def test_with_as_many_bytes_and_fewer_messages_a_way_crosses_nowhere():
+    ring, cluster = at_scale.WAYS["ring"], Cluster(1e9, 1e-3, 1e-5, 1e-10)
+    for way in (at_scale.halving_doubling, at_scale.WAYS["two-level rings"]):
+        assert at_scale.crossover(way, ring, cluster, 64) is None
+    odd = at_scale.crossover(at_scale.halving_doubling, ring, cluster, 65)  # a rank too many sends whole tensors
+    assert at_scale.halving_doubling(cluster, 65, odd) == pytest.approx(ring(cluster, 65, odd), rel=0.02)

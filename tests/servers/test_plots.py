@@ -87,12 +87,16 @@ def test_where_two_ways_cross(compared):
 
 def test_a_sweep_over_stragglers_is_drawn_beside_what_was_predicted():
     run = made_up(0, 1, ALONE, [(0.0, 1.0), (0.9, 0.6)])
-    sweep = Sweep({(staleness, slow): run for staleness in (0, None) for slow in (1, 8)}, 0.2)
+    sweep = Sweep({(staleness, slow): run for staleness in (0, 4, None) for slow in (1, 8)}, 0.2)
+    never = made_up(None, 8, ALONE, [(0.0, 1.0), (0.9, 0.7)])
+    sweep = replace(sweep, runs=sweep.runs | {(None, 8): never})
     steps, stale, gain = drawings_waiting.stragglers(sweep).axes
     dots, told = steps.lines[:2]
     assert list(dots.get_ydata()) == [run.rate] * 2
     assert list(told.get_ydata()) == [sweep.told(0, 1), sweep.told(0, 8)]
-    assert [len(axis.lines) for axis in (stale, gain)] == [2, 2]
+    assert len(stale.lines) == 3
+    assert len(gain.lines) == 2 * (1 + 2)  # a line and two points each, but for the bound
+    assert [line.get_marker() == "X" for line in gain.lines] == [*[False] * 5, True]
 
 
 def test_the_table_has_a_row_for_each_way():

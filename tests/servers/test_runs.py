@@ -26,6 +26,7 @@ def test_a_loss_is_reached_when_it_is_first_so_low():
     assert RUN.reaches(2.0) == 1.0
     assert RUN.reaches(1.5) == 2.0
     assert RUN.reaches(0.1) == 3.0  # never: the last snapshot
+    assert [RUN.has_reached(loss) for loss in (1.5, 0.1)] == [True, False]
 
 
 def test_who_waits_takes_the_straggler_s_time_and_slack_is_used_once():

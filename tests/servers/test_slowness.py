@@ -64,6 +64,14 @@ def test_how_stale_pushes_are_and_what_is_gained(sweep):
     assert sweep.stale(0, 4) == pytest.approx(1)  # one other worker, whose push of the same step was not seen
     assert sweep.gain(None, 4) == pytest.approx(3)
     assert sweep.gain(0, 4) == pytest.approx(1)
+    assert sweep.has_reached(None, 4)
+
+
+def test_a_run_that_never_reaches_the_loss_counts_with_its_end(sweep):
+    runs = dict(sweep.runs)
+    runs[None, 4] = made_up(None, 4, ALONE, [(0.0, 1.0), (2.0, 0.7)])
+    assert Sweep(runs, 0.2).gain(None, 4) == pytest.approx(1.5)
+    assert not Sweep(runs, 0.2).has_reached(None, 4)
 
 
 @pytest.mark.parametrize(("staleness", "others"), [(0, 1 / 0.9), (2, 1 / 0.9 + 2 / 4), (None, 1 / 0.3)])

@@ -25,7 +25,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     0 is BSP, None is ASP. ``on_lost`` says what rounds do when a worker is heard of no more. ``disk`` is a folder for
     each server's ranges and the scheduler's view; ``sync`` says when they are safe there: with every operation, so
     that a cluster that lost power comes back with all that it acknowledged, or when the system gets round to it.
-    ``keys`` is a folder that `dlperf.kvstore.security` has made; without, only loopback can be listened on.
+    ``keys`` is a folder that `dlperf.kvstore.security` has made; without, only loopback can be listened on, unless the
+    cluster is ``unprotected``: then whoever reaches it may read and write, as on a network of its own.
     """
 
     scheduler: Address
@@ -45,6 +46,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     disk: str | None = None
     sync: Literal["always", "system"] = "always"
     keys: str | None = None
+    unprotected: bool = False
     nearby: Literal["unix", "tcp"] = "unix"
     """How workers reach servers on loopback: by Unix sockets, where the system has them, or by TCP."""
 
@@ -59,8 +61,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             raise ValueError(
                 f"a server listens on its port and the next, so these collide: {', '.join(sorted(listening))}"
             )
+        if self.unprotected and self.keys is not None:
+            raise ValueError(f"an unprotected cluster has no keys, got keys={self.keys!r}")
         outside = [each for each in listening if not is_loopback(each)]
-        if outside and self.keys is None:
+        if outside and self.keys is None and not self.unprotected:
             raise ValueError(
                 f"{outside[0]} can be reached from outside, which needs keys: python -m dlperf.kvstore keys FOLDER"
             )

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from dlperf.kvstore.node import Node
+from dlperf.kvstore.security import LARGEST
 
 KEPT = 10_000
 """So many requests does the timeline remember."""
@@ -21,7 +22,7 @@ class Metrics:
     """Counts of a node; ``timeline`` has (begin, end, range, bytes) of the last requests of workers, in seconds."""
 
     def __init__(self, node: Node) -> None:
-        self.node, self.unsent = node, 0
+        self.node, self.unsent, self.disconnected = node, 0, 0
         self.registry = CollectorRegistry()
         self.timeline: deque[tuple[float, float, int, int]] = deque(maxlen=KEPT)
         self._bytes = Counter("kvstore_bytes", "Bytes received and sent", ["direction", "role"], registry=self.registry)
@@ -76,6 +77,11 @@ class _State:
         node = self.metrics.node
         yield GaugeMetricFamily("kvstore_epoch", "The epoch that the server knows", node.view.epoch)
         yield CounterMetricFamily("kvstore_unsent", "Messages that a full queue did not take", self.metrics.unsent)
+        yield CounterMetricFamily(
+            "kvstore_disconnected",
+            f"Connections that ended: closed by the other end, or cut off for a frame above {LARGEST:,} bytes",
+            self.metrics.disconnected,
+        )
         refused = CounterMetricFamily("kvstore_refused", "Requests that were refused", labels=["reason"])
         for reason, count in dict(node.refused).items():
             refused.add_metric([reason], count)

@@ -62,8 +62,9 @@ class Server:
         self.back = self._listen(next_port(config.servers[me]), security.SERVERS)
         self.scheduler = self._call(config.scheduler)
         self.peers = {each: self._call(next_port(a)) for each, a in enumerate(config.servers) if each != me}
+        self.ended = [socket.get_monitor_socket(zmq.EVENT_DISCONNECTED) for socket in (self.front, self.back)]
         self.poller = zmq.Poller()
-        for socket in (self.front, self.back, self.scheduler):
+        for socket in (self.front, self.back, self.scheduler, *self.ended):
             self.poller.register(socket, zmq.POLLIN)
         self.outbox: list[tuple[zmq.Socket, list[Any]]] = []
         run = int.from_bytes(os.urandom(7))
@@ -133,6 +134,8 @@ class Server:
     def _take(self, socket: zmq.Socket, frames: Sequence[Any]) -> None:
         if socket is self.scheduler:
             self.node.heard(frames)
+        elif socket in self.ended:
+            self.metrics.disconnected += 1
         elif socket is self.front:
             begin = perf_counter()
             range_ = self.node.front(bytes(frames[0]), frames[1:])

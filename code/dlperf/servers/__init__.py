@@ -26,7 +26,7 @@ Through the store:
 ``pipelined``           a part is pulled while the next is pushed
 ``overlapped``          gradients on their way while others are still computed
 ``others``              the same sum through gloo and RPC
-``encryption``          a round with keys, and without
+``encryption``          a round over links with keys, and without
 ``small_operations``    how many small pushes a server takes, and what each costs it
 ``embeddings``          a table of which a step needs few rows
 ``drawings_store``      parts on several servers, and a chain that loses one

@@ -7,7 +7,7 @@ smaller number of servers are run as recurrences. The chapter *Parameter servers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import isqrt
+from math import isqrt, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,14 @@ def separate_servers(cluster: Cluster, world_size: int, size: float) -> float:
 def tree(cluster: Cluster, world_size: int, size: float) -> float:
     """Returns the seconds of an all-reduce up a binomial tree, and down again."""
     return float(recurrences.tree(cluster, np.zeros(world_size), size).max())
+
+
+def halving_doubling(cluster: Cluster, world_size: int, size: float) -> float:
+    """Returns the seconds of `collectives.halving_doubling`: each message waits for the one before."""
+    levels = world_size.bit_length() - 1
+    shares = [size / 2**level for level in range(1, levels + 1)]
+    shares += [size] * (world_size > 2**levels)  # a rank too many hands its tensor in, and gets it back
+    return sum(burst(cluster, 1, share, adds) for share in shares for adds in (True, False))
 
 
 def burst(cluster: Cluster, messages: int, share: float, adds: bool) -> float:
@@ -75,6 +83,21 @@ WAYS: dict[str, Way] = {
     "two-level rings": lambda cluster, n, size: phases(cluster, Ring, two_level(n, size, near_root(n))),
 }
 """The ways to add up, by name; on two levels, groups are about as many as their members."""
+
+
+def crossover(one: Way, other: Way, cluster: Cluster, world_size: int, most: float = 2.0**50) -> float | None:
+    """Returns the bytes at which two ways take equally long, to a hundredth; None if one is faster from 1 to ``most``.
+
+    It is found by halving, so the ways cross once at most.
+    """
+    wins = lambda size: one(cluster, world_size, size) < other(cluster, world_size, size)
+    low, high = 1.0, most
+    if wins(low) == wins(high):
+        return None
+    while high > 1.01 * low:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if wins(middle) == wins(low) else (low, middle)
+    return sqrt(low * high)
 
 
 class Messages(NamedTuple):

@@ -27,11 +27,20 @@ from dlperf.turns import mark
 from dlperf.workers import Workers
 
 
+def in_a_row(world_size: int) -> int:
+    """Returns how many messages `step` sends one after the other: as many as half of a ring of so many ranks."""
+    return max(1, world_size - 1)
+
+
 def step(tensor: Tensor, group: Any = None) -> None:
-    """Sends a tensor to the right while one comes from the left: a message as the ways send it, for its latency."""
+    """Sends a tensor to the right while one comes from the left, `in_a_row`: messages as the ways send them.
+
+    Ranks do not begin at one moment. Of a single message that would be a part of its latency; a way pays for it once.
+    """
     rank, size = dist.get_rank(group), dist.get_world_size(group)
-    left, right = (rank - 1) % size, (rank + 1) % size
-    send_and_receive([(dist.irecv, torch.empty_like(tensor), left), (dist.isend, tensor, right)], group)
+    left, right, room = (rank - 1) % size, (rank + 1) % size, torch.empty_like(tensor)
+    for _ in range(in_a_row(size)):
+        send_and_receive([(dist.irecv, room, left), (dist.isend, tensor, right)], group)
 
 
 def library(tensor: Tensor, group: Any = None) -> None:
@@ -40,13 +49,13 @@ def library(tensor: Tensor, group: Any = None) -> None:
 
 
 ALL: dict[str, AllReduce] = WAYS | {"library": library, "step": step}
-"""The ways, beside them what the backend has, and one message, from which their seconds are predicted."""
+"""The ways, beside them what the backend has, and messages in a row, from which their seconds are predicted."""
 
 
 def clocked(
     rank: int, size: int, sizes: Sequence[int], repeats: int, ways: Mapping[str, AllReduce] = ALL
 ) -> dict[tuple[str, int], list[float]]:
-    """Returns the seconds of every way, by the way and the tensor's bytes; ways take turns.
+    """Returns the seconds of each way by way and bytes of the tensor, those of `step` for a message; ways take turns.
 
     Tensors are float32, in the memory of the host. Joins the process group of a network's hosts, unless there is one.
     """
@@ -59,7 +68,7 @@ def clocked(
                 dist.barrier()
                 start = perf_counter()
                 all_reduce(tensor)
-                taken = perf_counter() - start
+                taken = (perf_counter() - start) / (in_a_row(size) if all_reduce is step else 1)
                 if turn:  # the first warms up
                     found.setdefault((way, length), []).append(taken)
     return found
@@ -106,7 +115,7 @@ def _carried_by_all() -> Load:
 class Compared:
     """What ways took over so many ``hosts``, by way and bytes, and what each host's link carried, in tensors.
 
-    ``line`` is that of single messages, from which `Compared.told` predicts.
+    ``line`` is that of messages in a row, from which `Compared.told` predicts.
     """
 
     hosts: int

@@ -86,6 +86,10 @@ class Run:
         """Returns the seconds after which the test loss is so low; those of the last snapshot if it never is."""
         return next((when for when, each in self.curve if each <= loss), self.curve[-1][0])
 
+    def has_reached(self, loss: float) -> bool:
+        """Returns whether the test loss ever is so low."""
+        return any(each <= loss for _, each in self.curve)
+
     @property
     def behind(self) -> list[int]:
         """How far the slowest was behind in each read of workers that are not the straggler; see `staleness.behind`."""

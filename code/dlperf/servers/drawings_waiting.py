@@ -35,7 +35,10 @@ def pushes(runs: Mapping[int | None, Run], predicted: Mapping[int | None, Sequen
 
 
 def stragglers(sweep: Sweep) -> Any:
-    """Returns the figure of a sweep: steps of all workers, as measured and predicted, staleness, and what is gained."""
+    """Returns the figure of a sweep: steps of all workers, as measured and predicted, staleness, and what is gained.
+
+    What is gained by a run that never reaches the loss is a cross.
+    """
     fig, axes = plot.figure(7.0, 3.0, columns=3)
     steps, stale, gain = axes
     slow = sweep.slownesses
@@ -44,7 +47,11 @@ def stragglers(sweep: Sweep) -> Any:
         steps.plot(slow, [sweep.runs[staleness, s].rate for s in slow], "o", **look)
         steps.plot(slow, [sweep.told(staleness, s) for s in slow], "--", linewidth=1, color=look["color"])
         stale.plot(slow, [sweep.stale(staleness, s) for s in slow], "o-", **look)
-        gain.plot(slow, [sweep.gain(staleness, s) for s in slow], "o-", **look)
+        if not staleness:  # a bound gains its few steps once: by which factor depends on how long a run lasts
+            gain.plot(slow, [sweep.gain(staleness, s) for s in slow], "-", color=look["color"])
+            for s in slow:
+                marker, size = ("o", None) if sweep.has_reached(staleness, s) else ("X", 10)
+                gain.plot(s, sweep.gain(staleness, s), marker, color=look["color"], markersize=size)
     steps.set(title="steps per second", ylim=(0, None))
     stale.set(title="pushes not yet seen", ylim=(0, None), xlabel="times as slow")
     gain.set(title="BSP's loss, times as early", ylim=(0, None))

@@ -1,110 +1,84 @@
-"""What encryption costs a round of the store: the same pushes and pulls on loopback, with keys and without, in turns.
+"""What encryption costs a round of the store: the same pushes and pulls over the same links, with keys and without.
 
-No link limits loopback, so what differs is what processors do. The chapter *Parameter servers* tells the story.
+Each host has a server and a worker of both clusters, which take turns. The chapter *Parameter servers* tells the story.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 import torch
 
-from dlperf.environment import cores, environment
-from dlperf.kvstore import Config, Store, connect, local, security
+from dlperf.environment import environment
+from dlperf.kvstore import Config, Store, connect, security
 from dlperf.measurement import Measurement
-from dlperf.servers.small_operations import spent
+from dlperf.network import Network
+from dlperf.servers import goodput, hosts
 from dlperf.turns import interleave
-from dlperf.workers import Workers
 
-LIMIT = 120.0
+LIMIT = 300.0
 """So many seconds may anything take."""
 
 
-class Round(NamedTuple):
-    """The seconds of a round until the last worker was done, and those that all processes had of ``processors``."""
+def measured(size: int, workers: int = 4, repeats: int = 5) -> dict[str, Measurement]:
+    """Returns the seconds in which all workers have pushed and pulled ``size`` bytes, "encrypted" and "plain", in turn.
 
-    seconds: float
-    processors: float
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What rounds took by the clock, and of the processors of all servers and workers."""
-
-    seconds: Measurement
-    processors: Measurement
-
-    @property
-    def by_cores(self) -> Measurement:
-        """The seconds of a round, if the cores that all processes share are all that counts."""
-        return self.processors / float(cores())
-
-
-def measured(size: int, servers: int = 4, workers: int = 4, repeats: int = 5) -> dict[str, Cost]:
-    """Returns what pushing and pulling ``size`` bytes takes, "encrypted" and "plain"; the two take turns.
-
-    All bytes cross TCP, as they would between machines. Raises RuntimeError where the system does not tell what
-    processes have computed: Linux does.
+    Servers are on the workers' hosts. Raises `dlperf.network.Unavailable` where there can be no network.
     """
-    with ExitStack() as open_:
-        keys = security.make_keys(Path(open_.enter_context(tempfile.TemporaryDirectory())) / "keys")
-        clusters, told = {}, {}
-        for name, folder in {"encrypted": str(keys), "plain": None}.items():
-            config = local.config(servers, workers, nearby="tcp", keys=folder)
-            clusters[name] = open_.enter_context(local.Cluster(config))
-            told[name] = msgspec.json.encode(config)
-        crew = open_.enter_context(Workers(workers))
-        crew.run(join, told, size, timeout=LIMIT)
-        found = interleave({name: partial(_one, crew, cluster, name) for name, cluster in clusters.items()}, repeats)
-        crew.run(leave, timeout=LIMIT)
-    here = environment("cpu")
-    what = f"a round of {size} bytes, {servers} servers, {workers} workers"
+    with tempfile.TemporaryDirectory() as folder, Network(workers) as network:
+        keys = str(security.make_keys(Path(folder) / "keys"))
+        run = partial(network.run, timeout=LIMIT)
+        for name, config in _clusters(workers, keys).items():
+            told = msgspec.json.encode(config)
+            run(hosts.start, told)
+            run(join, name, told, size)
+        found = interleave({name: partial(_round, network, name) for name in _clusters(workers, keys)}, repeats)
+        run(leave)
+        run(hosts.stop)
+    what = f"a round of {size} bytes, servers on {workers} workers' hosts"
     return {
-        name: Cost(
-            turns.measurement(lambda each: each.seconds, "s", f"{name}: {what}", 1, here),
-            turns.measurement(lambda each: each.processors, "s", f"{name}: processors, {what}", 1, here),
-        )
-        for name, turns in found.items()
+        name: turns.measurement(float, "s", f"{name}: {what}", 1, environment("cpu")) for name, turns in found.items()
     }
 
 
-def _one(crew: Workers, cluster: local.Cluster, name: str) -> Round:
-    pids = [process.pid for process in (*cluster.servers, *crew.processes) if process and process.pid]
-    before = _computed(pids)
-    begun, ended = zip(*crew.run(take, name, timeout=LIMIT), strict=True)
-    return Round(max(ended) - min(begun), _computed(pids) - before)
+def _clusters(workers: int, keys: str) -> dict[str, Config]:
+    """Returns the same cluster with keys and without, on ports of their own; in neither is anybody given up."""
+    patient: dict[str, Any] = {"lease": 50.0, "dead": 60.0}
+    return {
+        "encrypted": goodput.config(workers, workers, keys, **patient),
+        "plain": goodput.config(workers, workers, None, port=goodput.PORT + 10, **patient),
+    }
 
 
-def _computed(pids: Sequence[int]) -> float:
-    return sum(spent(pid).process for pid in pids)
+def _round(network: Network, name: str) -> float:
+    begun, ended = zip(*network.run(take, name, timeout=LIMIT), strict=True)
+    return max(ended) - min(begun)
 
 
-# In a worker's process.
+# On a host.
 
 _stores: dict[str, Store] = {}
-_tensors: list[torch.Tensor] = []
+_values: list[torch.Tensor] = []
 """What a worker pushes, and where it pulls to: new memory would cost time of its own."""
 
 
-def join(rank: int, told: dict[str, bytes], size: int) -> None:
-    """Connects a worker to each cluster, and has each store keep ``size`` bytes."""
-    _tensors.extend([torch.ones(size // 4), torch.empty(size // 4)])
-    for name, config in told.items():
-        _stores[name] = connect(msgspec.json.decode(config, type=Config), rank)
-        _stores[name].create("w", _tensors[0])
+def join(rank: int, name: str, told: bytes, size: int) -> None:
+    """Connects a worker to a cluster, and has the store keep ``size`` bytes."""
+    if not _values:
+        _values.extend([torch.ones(size // 4), torch.empty(size // 4)])
+    _stores[name] = connect(msgspec.json.decode(told, type=Config), rank)
+    _stores[name].create("w", _values[0])
 
 
 def take(rank: int, name: str) -> tuple[float, float]:
-    """Returns the moments at which a worker's round began and had ended, by the clock that all processes share."""
-    store, (mine, total) = _stores[name], _tensors
+    """Returns the moments at which a worker's round began and had ended, by the clock that all hosts share."""
+    store, (mine, total) = _stores[name], _values
+    store.clock()  # all begin together
     begun = perf_counter()
     store.push("w", mine)
     store.clock()
@@ -116,4 +90,4 @@ def leave(rank: int) -> None:
     """Ends a worker's connections."""
     while _stores:
         _stores.popitem()[1].close()
-    _tensors.clear()
+    _values.clear()

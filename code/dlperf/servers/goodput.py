@@ -101,10 +101,11 @@ class Trial:
         return self.processors / cores()
 
 
-def config(servers: int, workers: int, keys: str, **options: Any) -> Config:
-    """Returns a cluster on the hosts of a network: the scheduler and the servers on the first ones."""
-    listening = tuple(f"{address(host)}:{PORT + 1}" for host in range(servers))
-    return Config(scheduler=f"{address(0)}:{PORT}", servers=listening, workers=workers, keys=keys, **options)
+def config(servers: int, workers: int, keys: str | None, port: int = PORT, **options: Any) -> Config:
+    """Returns a cluster on the hosts of a network, unprotected without keys: the scheduler and servers come first."""
+    listening = tuple(f"{address(host)}:{port + 1}" for host in range(servers))
+    told = options | {"keys": keys, "unprotected": keys is None}
+    return Config(scheduler=f"{address(0)}:{port}", servers=listening, workers=workers, **told)
 
 
 class Round(NamedTuple):
@@ -172,7 +173,7 @@ def measured(layouts: Mapping[str, Layout], size: int, repeats: int = 5) -> dict
     with tempfile.TemporaryDirectory() as folder, Network(most) as network:
         keys = security.make_keys(Path(folder) / "keys")
         for name, layout in layouts.items():
-            times = {} if layout.dead else {"lease": 50.0, "dead": 60.0}  # nobody is to be given up
+            times: dict[str, Any] = {} if layout.dead else {"lease": 50.0, "dead": 60.0}  # nobody is to be given up
             told = config(layout.servers, layout.workers, str(keys), copies=layout.copies, **times)
             found[name] = _measured(network, layout, told, size, repeats)
     return found

@@ -98,6 +98,10 @@ class Trial:
     taken: dict[str, Measurement]
     predicted: dict[str, float]
 
+    def late(self, way: str) -> float:
+        """Returns how many times as long as predicted a way took, the shortest time: what disturbs only adds to it."""
+        return min(self.taken[way].samples) / self.predicted[way]
+
 
 def measured(workers: int = 4, servers: int = 4, size: int = 2**23, parts: int = 4, repeats: int = 3) -> Trial:
     """Returns what each way takes, until the last worker has the sum, over links of `RATE`.

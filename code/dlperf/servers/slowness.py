@@ -53,6 +53,13 @@ class Sweep:
         return fmean(each for worker in self.runs[staleness, slow].delays for each in worker)
 
     def gain(self, staleness: int | None, slow: float) -> float:
-        """Returns how many times as early a run reaches the last loss of the one that waits for all."""
+        """Returns how many times as early a run reaches the last loss of the one that waits for all.
+
+        A run that never reaches it counts with its end: it gains less than this; see `has_reached`.
+        """
         all_wait = self.runs[0, slow]
         return all_wait.reaches(all_wait.last) / self.runs[staleness, slow].reaches(all_wait.last)
+
+    def has_reached(self, staleness: int | None, slow: float) -> bool:
+        """Returns whether a run ever reaches the last loss of the one that waits for all."""
+        return self.runs[staleness, slow].has_reached(self.runs[0, slow].last)

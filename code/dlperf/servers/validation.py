@@ -148,14 +148,6 @@ def _message(cluster: Cluster, world_size: int, size: float) -> float:
     return burst(cluster, 1, size, adds=False)
 
 
-def _halving_doubling(cluster: Cluster, world_size: int, size: float) -> float:
-    """Returns the seconds of `collectives.halving_doubling`: each message waits for the one before."""
-    levels = world_size.bit_length() - 1
-    shares = [size / 2**level for level in range(1, levels + 1)]
-    shares += [size] * (world_size > 2**levels)  # a rank too many hands its tensor in, and gets it back
-    return sum(burst(cluster, 1, share, adds) for share in shares for adds in (True, False))
-
-
 def _one_device(cluster: Cluster, world_size: int, size: float) -> float:
     return at_scale.single_server(cluster, world_size - 1, size)
 
@@ -164,7 +156,7 @@ COLLECTIVES: dict[str, Way] = {
     "step": _message,
     "ring": at_scale.WAYS["ring"],
     "tree": at_scale.tree,
-    "halving-doubling": _halving_doubling,
+    "halving-doubling": at_scale.halving_doubling,
     "sharded": at_scale.WAYS["colocated servers"],
     "one device": _one_device,
     "CPU": at_scale.single_server,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 import torch
 from prometheus_client.parser import text_string_to_metric_families
 
-from dlperf.kvstore import Refused, client, connect, local, wire
+from dlperf.kvstore import Refused, client, connect, local, security, wire
 from dlperf.kvstore.client import FROM_SERVER
+from tests.processes import DEADLINE_S, wait_until
 
 
 def told(port: int) -> dict[tuple[str, str], float]:
@@ -84,3 +86,22 @@ def test_a_push_whose_acknowledgement_was_lost_is_counted_as_one_that_came_again
         assert len(lost) == 1
         assert after > before
         assert store.pull("k").tolist() == [2, 2, 2]
+
+
+def test_who_sends_a_frame_that_is_too_large_is_cut_off_before_its_bytes_come_and_is_counted() -> None:
+    """A stranger announces one byte more than may be sent, by the protocol of ZeroMQ (RFC 23), and sends none."""
+    config = local.config(1, 1, lease=500.0, dead=600.0, nearby="tcp")
+    ended = "kvstore_disconnected_total", ""
+    with local.Cluster(config, metrics=True) as cluster, connect(config, 0) as store:
+        store.create("k", torch.arange(3.0))
+        assert told(cluster.metrics[0])[ended] == 0
+        host, _, port = config.servers[0].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=DEADLINE_S) as stranger:
+            stranger.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32))
+            ready = b"\x05READY\x0bSocket-Type" + (6).to_bytes(4, "big") + b"DEALER"
+            stranger.sendall(b"\x04" + bytes([len(ready)]) + ready)
+            stranger.sendall(b"\x02" + (security.LARGEST + 1).to_bytes(8, "big"))
+            while stranger.recv(1000):  # until the server has closed it
+                pass
+        assert wait_until(lambda: told(cluster.metrics[0])[ended] == 1)
+        assert store.pull("k").tolist() == [0, 1, 2]

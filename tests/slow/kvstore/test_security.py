@@ -34,6 +34,7 @@ def test_what_can_be_reached_from_outside_needs_keys(address: str) -> None:
         with pytest.raises(ValueError, match=f"{address} can be reached from outside, which needs keys"):
             Config(**addresses, workers=1)
         assert Config(**addresses, workers=1, keys="somewhere")
+        assert Config(**addresses, workers=1, unprotected=True)
 
 
 def test_keys_that_are_not_there_are_asked_for(tmp_path: Path) -> None:

@@ -19,3 +19,4 @@ def test_no_way_is_faster_than_the_links():
     for way, taken in trial.taken.items():
         assert len(taken.samples) == 2
         assert min(taken.samples) > 0.97 * trial.predicted[way]
+        assert trial.late(way) == min(taken.samples) / trial.predicted[way]
