@@ -13,7 +13,16 @@ import torch
 from llvmlite import binding
 
 from dlperf import environment
-from dlperf.environment import _quota, cache_bytes, cores, cpu_model, cpu_number, machine, microarchitecture, places
+from dlperf.environment import (
+    _quota,
+    cache_bytes,
+    cores,
+    cpu_model,
+    cpu_number,
+    machine,
+    microarchitecture,
+    pinnable_cores,
+)
 
 EPYC = """processor\t: 0
 cpu family\t: {family}
@@ -126,9 +135,9 @@ def test_places_take_the_second_thread_of_a_core_last(monkeypatch: pytest.Monkey
     told = lambda path, **_: threads[int(path.parts[5].removeprefix("cpu"))] + "\n"
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(threads))
     monkeypatch.setattr(Path, "read_text", told)
-    assert places() == [0, 1, 2, 3]
+    assert pinnable_cores() == [0, 1, 2, 3]
     threads.update({0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"})
-    assert places() == [0, 2, 1, 3]
+    assert pinnable_cores() == [0, 2, 1, 3]
 
 
 def test_environment_tells_the_threads_of_this_moment() -> None:

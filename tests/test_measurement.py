@@ -26,6 +26,8 @@ def test_statistics_are_numpy_s(samples: list[float]) -> None:
 def test_json_brings_back_an_equal_measurement(samples: list[float]) -> None:
     m = Measurement(tuple(samples), "s", "words", 3, {"cpu": "x"}, "turns")
     assert Measurement.from_json(json.loads(json.dumps(m.to_json()))) == m
+    former = {"turns" if name == "pairing_id" else name: value for name, value in m.to_json().items()}
+    assert Measurement.from_json(former) == m  # of a record that is older
 
 
 def test_json_that_is_not_a_measurement_is_refused() -> None:
@@ -52,7 +54,7 @@ def test_a_measurement_needs_finite_samples() -> None:
 
 
 def test_ratio_and_sum_pair_samples_that_were_taken_in_turn() -> None:
-    a, b = (Measurement(samples, turns="t") for samples in ((2.0, 4.0, 8.0), (1.0, 2.0, 4.0)))
+    a, b = (Measurement(samples, pairing_id="t") for samples in ((2.0, 4.0, 8.0), (1.0, 2.0, 4.0)))
     assert (a / b).samples == (2.0, 2.0, 2.0)
     assert (a / b).unit == "1"
     assert (a + b).samples == (3.0, 6.0, 12.0)
@@ -60,22 +62,22 @@ def test_ratio_and_sum_pair_samples_that_were_taken_in_turn() -> None:
 
 
 def test_differences_and_the_larger_side_are_taken_turn_by_turn() -> None:
-    a, b = (Measurement(samples, turns="t") for samples in ((2.0, 4.0), (3.0, 1.0)))
+    a, b = (Measurement(samples, pairing_id="t") for samples in ((2.0, 4.0), (3.0, 1.0)))
     assert (a - b).samples == (-1.0, 3.0)
     assert a.larger(b).samples == (3.0, 4.0)
-    assert (a - b).turns == "t"
+    assert (a - b).pairing_id == "t"
 
 
 def test_a_number_scales_a_measurement_and_stands_over_it() -> None:
-    a = Measurement((2.0, 4.0), "s", "words", turns="t")
+    a = Measurement((2.0, 4.0), "s", "words", pairing_id="t")
     assert (3 * a).samples == (a * 3).samples == (6.0, 12.0)
-    assert (a / 2) == Measurement((1.0, 2.0), "s", "words", turns="t")
+    assert (a / 2) == Measurement((1.0, 2.0), "s", "words", pairing_id="t")
     assert ((8.0 / a).samples, (8.0 / a).unit) == ((4.0, 2.0), "1")
 
 
 @pytest.mark.parametrize("turns", [("", ""), ("t", ""), ("t", "u")])
 def test_samples_that_were_not_taken_in_turn_are_not_paired_whatever_their_number(turns: tuple[str, str]) -> None:
-    a, b = (Measurement((1.0, 2.0), turns=mark) for mark in turns)
+    a, b = (Measurement((1.0, 2.0), pairing_id=mark) for mark in turns)
     for combined in (lambda: a / b, lambda: a + b, lambda: a.pairs(b)):
         with pytest.raises(PairingError, match=r"timing\.interleave"):
             combined()
@@ -83,7 +85,7 @@ def test_samples_that_were_not_taken_in_turn_are_not_paired_whatever_their_numbe
 
 def test_a_side_that_lost_a_turn_is_not_paired() -> None:
     with pytest.raises(PairingError):
-        Measurement((1.0, 2.0), turns="t") / Measurement((1.0,), turns="t")
+        Measurement((1.0, 2.0), pairing_id="t") / Measurement((1.0,), pairing_id="t")
 
 
 def test_rate_is_amount_over_time() -> None:

@@ -94,8 +94,8 @@ def test_how_many_modes_there_are(samples: list[float], groups: int) -> None:
 
 
 def test_modes_of_a_measurement_are_measurements() -> None:
-    m = Measurement((2.0, 1.0) * 5, "s", "words", turns="t")
+    m = Measurement((2.0, 1.0) * 5, "s", "words", pairing_id="t")
     low, high = m.modes()
     assert (low.median, high.median, low.unit, high.description) == (1.0, 2.0, "s", "words")
-    assert not low.turns  # sorted, they belong to no turn
+    assert not low.pairing_id  # sorted, they belong to no turn
     assert Measurement((1.0, 1.1, 1.05)).modes()[0].median == 1.05

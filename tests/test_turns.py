@@ -11,7 +11,7 @@ import pytest
 
 from dlperf import turns as turns_module
 from dlperf.measurement import FewSamplesWarning, Measurement, PairingError
-from dlperf.turns import Turns, columns, interleave, mark, seconds
+from dlperf.turns import InterleavedSamples, columns, interleave, new_pairing_id, seconds
 
 
 def test_sides_take_turns_and_the_first_turn_is_dropped() -> None:
@@ -70,14 +70,14 @@ TWICE = {"a": lambda: 1.0, "b": lambda: 2.0}
 
 
 def test_answers_that_tell_more_give_paired_measurements_of_each_figure() -> None:
-    shared = mark()
-    trials = Turns([(1.0, 10.0), (2.0, 40.0)], shared)
+    shared = new_pairing_id()
+    trials = InterleavedSamples([(1.0, 10.0), (2.0, 40.0)], shared)
     early, late = (trials.measurement(lambda pair, i=i: pair[i], "s") for i in (0, 1))  # type: ignore[misc]
     assert (late / early).samples == (10.0, 20.0)
 
 
 def test_per_call_divides_by_the_calls_and_says_so() -> None:
-    m = Turns([1.0, 2.0]).per_call("empty", 100, {"cpu": "x"})
+    m = InterleavedSamples([1.0, 2.0]).per_call("empty", 100, {"cpu": "x"})
     assert m == Measurement((0.01, 0.02), "s", "empty", 100, {"cpu": "x"})
 
 
@@ -87,7 +87,7 @@ def test_columns_have_the_units_that_were_given_and_are_paired() -> None:
         ("s", (2.0, 4.0), "t"),
         ("1", (1.0, 3.0), "n"),
     ]
-    assert found["t"].turns == found["n"].turns != ""
+    assert found["t"].pairing_id == found["n"].pairing_id != ""
 
 
 @pytest.mark.parametrize(

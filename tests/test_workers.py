@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from dlperf import workers
-from dlperf.environment import places
-from dlperf.workers import LEAD, WorkerError, Workers, own_cores, wait_until
+from dlperf.environment import pinnable_cores
+from dlperf.workers import START_DELAY_S, WorkerError, Workers, own_cores, wait_until
 from tests import hosts, processes
 from tests.conftest import ROOT
 from tests.processes import DEADLINE_S, alive, busy, fail_beside_busy, wait_until_busy
@@ -73,14 +73,14 @@ def test_items_go_to_the_first_workers_one_each() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin processes")
 def test_cores_are_taken_in_rotation_and_none_is_taken_unasked() -> None:
-    cores = places()[:2]
+    cores = pinnable_cores()[:2]
     with Workers(3, cores) as pinned, Workers(1) as free:
         assert [os.sched_getaffinity(p.pid) for p in pinned.processes] == [{cores[i % len(cores)]} for i in range(3)]
         assert os.sched_getaffinity(free.processes[0].pid) == os.sched_getaffinity(0)
 
 
 def test_there_is_own_cores_or_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "places", lambda: [4, 5, 6])
+    monkeypatch.setattr(workers, "pinnable_cores", lambda: [4, 5, 6])
     assert own_cores(2) == [4, 5]
     assert own_cores(4) == []
 
@@ -88,13 +88,13 @@ def test_there_is_own_cores_or_none_at_all(monkeypatch: pytest.MonkeyPatch) -> N
 def test_workers_begin_at_the_agreed_moment() -> None:
     with Workers(2) as crew:
         crew.run(begins, 0.0)  # now each has imported this module
-        moment = workers.soon()
+        moment = workers.synchronized_start()
         assert min(crew.run(begins, moment)) >= moment
 
 
 def test_the_moment_at_which_to_begin_lies_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "perf_counter", lambda: 100.0)
-    assert workers.soon() == 100.0 + LEAD > 100.0
+    assert workers.synchronized_start() == 100.0 + START_DELAY_S > 100.0
 
 
 WITHOUT_PYTORCH = """

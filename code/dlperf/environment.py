@@ -71,7 +71,7 @@ def cores() -> int:
     return min(count, _quota() or count)
 
 
-def places() -> list[int]:
+def pinnable_cores() -> list[int]:
     """Returns the cores that this process may be pinned to: second threads of a core come after all other cores.
 
     An empty list where the system cannot pin.

@@ -76,7 +76,7 @@ class Measurement:
     """Samples of one quantity, with the unit and the environment they were taken in.
 
     ``samples`` are in ``unit`` (one of ``UNITS``); each is the mean over ``calls_per_sample`` calls. Measurements with
-    the same ``turns``, a mark that `dlperf.turns` gives, were taken in turn: sample by sample they belong together.
+    the same ``pairing_id``, which `dlperf.turns` gives, were taken in turn: sample by sample they belong together.
     Statistics are of the samples: never report the mean without the spread. See the chapter
     *Measuring performance*.
     """
@@ -86,7 +86,7 @@ class Measurement:
     description: str = ""
     calls_per_sample: int = 1
     environment: dict[str, Any] = field(default_factory=dict, repr=False)
-    turns: str = field(default="", repr=False)
+    pairing_id: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -124,7 +124,7 @@ class Measurement:
 
     def modes(self) -> tuple[Measurement, ...]:
         """Returns the samples as one measurement, in order, or as two if they have two modes: see `dlperf.modes`."""
-        return tuple(replace(self, samples=group, turns="") for group in modes(self.samples))
+        return tuple(replace(self, samples=group, pairing_id="") for group in modes(self.samples))
 
     def interval(
         self,
@@ -150,7 +150,7 @@ class Measurement:
 
     def pairs(self, other: Measurement) -> list[tuple[float, float]]:
         """Returns the samples of both sides, turn by turn; PairingError unless the two were taken in turn."""
-        if not self.turns or self.turns != other.turns or len(self.samples) != len(other.samples):
+        if not self.pairing_id or self.pairing_id != other.pairing_id or len(self.samples) != len(other.samples):
             raise PairingError(
                 f"{self.summary()} and {other.summary()} were not taken in turn, so their samples do not belong "
                 "together: take them by timing.interleave or timing.compare, or set median over median by ratio.over"
@@ -223,6 +223,8 @@ class Measurement:
     def from_json(cls, value: dict[str, Any]) -> Measurement:
         """Returns the measurement that `to_json` described; ValueError names what is missing."""
         try:
-            return cls(**{**value, "samples": tuple(value["samples"])})
+            former = {"turns": "pairing_id"}  # as records had it until November 2026
+            named = {former.get(name, name): each for name, each in value.items()}
+            return cls(**{**named, "samples": tuple(value["samples"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"not a measurement: {error}") from error

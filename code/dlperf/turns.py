@@ -15,12 +15,12 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 
-class Turns(list[T]):
-    """What one side answered, turn by turn. Sides with one ``mark`` took turns: their measurements may be paired."""
+class InterleavedSamples(list[T]):
+    """What one side answered, turn by turn. Sides with one ``pairing_id`` took turns, so they may be paired."""
 
-    def __init__(self, answers: Iterable[T] = (), mark: str = "") -> None:
+    def __init__(self, answers: Iterable[T] = (), pairing_id: str = "") -> None:
         super().__init__(answers)
-        self.mark = mark
+        self.pairing_id = pairing_id
 
     def measurement(
         self,
@@ -31,17 +31,19 @@ class Turns(list[T]):
         environment: dict[str, Any] | None = None,
     ) -> Measurement:
         """Returns one figure of each answer in ``unit``, such as the seconds of a trial that tells more."""
-        return Measurement(tuple(map(of, self)), unit, description, calls, environment or {}, self.mark)
+        return Measurement(tuple(map(of, self)), unit, description, calls, environment or {}, self.pairing_id)
 
-    def per_call(self: Turns[float], description: str, calls: int, environment: dict[str, Any]) -> Measurement:
+    def per_call(
+        self: InterleavedSamples[float], description: str, calls: int, environment: dict[str, Any]
+    ) -> Measurement:
         """Returns the seconds per call, where each answer is the seconds of so many ``calls``; ValueError for none."""
         if calls < 1:
             raise ValueError(f"seconds per call need at least one call, got {calls}")
         return self.measurement(lambda seconds: seconds / calls, "s", description, calls, environment)
 
 
-def mark() -> str:
-    """Returns a new mark for sides that take turns with one another and with nobody else."""
+def new_pairing_id() -> str:
+    """Returns a new identifier for sides that take turns with one another and with nobody else."""
     return uuid.uuid4().hex[:8]
 
 
@@ -50,7 +52,7 @@ def interleave(
     repeats: int,
     warm_up: int = 1,
     enough: Callable[[int, float], bool] | None = None,
-) -> dict[K, Turns[T]]:
+) -> dict[K, InterleavedSamples[T]]:
     """Returns what each side answered in ``repeats`` turns, in each of which every side is called once.
 
     A change of clock frequency or a neighbour's load then falls on all sides, so that their ratio stays meaningful.
@@ -61,8 +63,8 @@ def interleave(
     """
     if repeats < 1:
         raise ValueError(f"sides take at least one turn, got repeats={repeats}")
-    shared = mark()
-    answers: dict[K, Turns[T]] = {name: Turns(mark=shared) for name in sides}
+    shared = new_pairing_id()
+    answers: dict[K, InterleavedSamples[T]] = {name: InterleavedSamples(pairing_id=shared) for name in sides}
     for _ in range(warm_up):
         for side in sides.values():
             side()
@@ -93,7 +95,7 @@ def columns(
 
     Raises ValueError where a column has no unit or a unit no column: a unit is given, never guessed.
     """
-    rows, shared = list(rows), mark()
+    rows, shared = list(rows), new_pairing_id()
     if not rows or any(row.keys() != units.keys() for row in rows):
         odd = sorted(set().union(*rows) ^ set(units)) if rows else list(units)
         raise ValueError(f"each row needs a value for each unit and the other way round; without the other: {odd}")

@@ -20,9 +20,9 @@ from time import perf_counter
 from typing import Any, Self, cast
 
 from dlperf import forked
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 
-LEAD = 0.005
+START_DELAY_S = 0.005
 """So many seconds before they are to begin, workers are told: to wake up takes up to a millisecond."""
 
 
@@ -106,13 +106,13 @@ class Workers(AbstractContextManager):
 
 def own_cores(world_size: int) -> list[int]:
     """Returns a core for each of so many workers; none at all where there are too few, or the system cannot pin."""
-    free = places()
+    free = pinnable_cores()
     return free[:world_size] if len(free) >= world_size else []
 
 
-def soon() -> float:
+def synchronized_start() -> float:
     """Returns the moment at which workers that are told now can begin together, by a clock that they all share."""
-    return perf_counter() + LEAD
+    return perf_counter() + START_DELAY_S
 
 
 def wait_until(moment: float) -> None:

@@ -23,7 +23,7 @@ from dlperf.asynchrony import backlog, blocking, costs, data_loading, implicit_s
 from dlperf.asynchrony.costs import Costs, Loop
 from dlperf.asynchrony.engine import Engine
 from dlperf.measurement import Measurement
-from dlperf.turns import Turns
+from dlperf.turns import InterleavedSamples
 from tests.processes import DEADLINE_S, wait_until
 
 
@@ -356,7 +356,7 @@ def test_loading_times_every_side() -> None:
     assert all(min(found[f"a {way}"].samples) >= 0.001 for way in ("load", "in line"))
     assert {size for size, _ in seen} == {2}
     assert [number for _, number in seen].count(1) == 6  # as many as there are batches
-    assert all(m.turns == found["step"].turns for m in found.values())
+    assert all(m.pairing_id == found["step"].pairing_id for m in found.values())
 
 
 def test_training_is_the_same_with_any_queue() -> None:
@@ -386,7 +386,7 @@ def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
 
 def test_without_a_bound_the_clocks_of_other_runs_say_what_is_left() -> None:
     """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
-    clocked, sync = Turns([a_run(backlog.UNBOUNDED, 0.1)], "turns"), Turns([a_run(2, 1.0, 7)])
+    clocked, sync = InterleavedSamples([a_run(backlog.UNBOUNDED, 0.1)], "turns"), InterleavedSamples([a_run(2, 1.0, 7)])
     assert backlog.ahead(clocked, 10).samples == pytest.approx((9 - 1,))
     assert backlog.ahead(clocked, 20).samples == pytest.approx((18 - 1,))
     free = backlog.predicted(clocked, sync, 10, backlog.UNBOUNDED)
@@ -397,8 +397,8 @@ def test_without_a_bound_the_clocks_of_other_runs_say_what_is_left() -> None:
 
 
 def test_memory_counted_in_batches_says_how_many_more_were_held() -> None:
-    sync = Turns([a_run(backlog.UNBOUNDED, 1.0, 7_000_000)])
-    runs = Turns([a_run(2, 0.9, 7_000_000 + 2 * backlog.BATCH_BYTES)])
+    sync = InterleavedSamples([a_run(backlog.UNBOUNDED, 1.0, 7_000_000)])
+    runs = InterleavedSamples([a_run(2, 0.9, 7_000_000 + 2 * backlog.BATCH_BYTES)])
     assert backlog.more_batches(runs, sync).samples == (2.0,)
     assert backlog.more_batches(sync, sync).samples == (0.0,)
 
@@ -407,7 +407,7 @@ def test_the_speedup_is_that_of_both_models() -> None:
     """Ten calls of 3 s behind which the back end needs 10 s each: the loop returns after 30 s of about 100 s."""
     model, n = Costs(3, 10, 0), 10
     run = dataclasses.replace(a_run(backlog.UNBOUNDED, n * model.enqueue), finished=n * model.execute)
-    (predicted,) = backlog.speedup(Turns([run])).samples
+    (predicted,) = backlog.speedup(InterleavedSamples([run])).samples
     assert predicted == pytest.approx(model.synchronous(n) / (model.asynchronous(n) - model.enqueue))
 
 

@@ -45,7 +45,7 @@ def test_a_step_is_held_against_the_best_that_can_be_hidden() -> None:
     assert row["at the end"] == pytest.approx((6.0 + 2 * 2 * (0.5 + 0.1)) / 6.0)  # two messages of 20 bytes
     assert row["stretch"] == pytest.approx(8.0 / 6.0)
     assert row["free"] == pytest.approx(6.0 / 9.0)
-    assert row["fit"] == pytest.approx(row["told"] / 9.0)
+    assert row["predicted_over_measured"] == pytest.approx(row["predicted"] / 9.0)
     assert buckets._row(ALONE, our, step, Line(0.0, 0.2))["bound"] == pytest.approx(9.0 / (2.0 + 8.0))
 
 

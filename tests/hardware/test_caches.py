@@ -48,7 +48,7 @@ def test_the_first_core_that_is_ours_tells_and_instruction_caches_are_left_out(m
         Cache(1, "Data", 49152, 64, 12, (core,)),
         Cache(1, "Instruction", 32768, 64, 8, (core,)),
     ]
-    monkeypatch.setattr(caches, "places", lambda: [3, 1])
+    monkeypatch.setattr(caches, "pinnable_cores", lambda: [3, 1])
     monkeypatch.setattr(caches, "all_caches", lambda: (*of(1), *of(3)))
     first, second = caches.reported()
     assert (first.level, first.kind, first.sets) == (1, "Data", 64)

@@ -104,13 +104,13 @@ def test_units_are_published_for_some_cores_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_peak_of_all_cores_needs_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "places", lambda: [0])
+    monkeypatch.setattr(processor, "pinnable_cores", lambda: [0])
     with pytest.raises(Unknown, match="one core"):
         processor.peak_all_probe()
 
 
 def test_the_peak_of_all_cores_counts_a_containers_quota(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "places", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(processor, "pinnable_cores", lambda: [0, 1, 2, 3])
     monkeypatch.setattr(processor, "cores", lambda: 1)
     with pytest.raises(Unknown, match="one core"):
         processor.peak_all_probe()

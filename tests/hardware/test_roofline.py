@@ -29,12 +29,12 @@ def test_a_roof_is_the_longer_of_two_sides() -> None:
 
 
 def test_a_step_attains_its_time_at_the_roof_turn_by_turn() -> None:
-    peak, bandwidth = (Measurement((x, 2 * x), unit, turns="t") for x, unit in ((8e9, "FLOP/s"), (1e9, "B/s")))
-    found = roofline.attained(OPS[:1], peak, bandwidth, Measurement((4e-3, 4e-3), turns="t"))
+    peak, bandwidth = (Measurement((x, 2 * x), unit, pairing_id="t") for x, unit in ((8e9, "FLOP/s"), (1e9, "B/s")))
+    found = roofline.attained(OPS[:1], peak, bandwidth, Measurement((4e-3, 4e-3), pairing_id="t"))
     assert found.samples == pytest.approx((0.5, 0.25))
     assert found.unit == "1"
     with pytest.raises(PairingError, match="in turn"):
-        roofline.attained(OPS, peak, bandwidth, Measurement((4e-3, 4e-3), turns="another"))
+        roofline.attained(OPS, peak, bandwidth, Measurement((4e-3, 4e-3), pairing_id="another"))
 
 
 def test_each_part_of_a_step_is_counted_once() -> None:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.hardware import blocks, disks, reference_tools, storage
 from dlperf.hardware.probe import Unknown
 from dlperf.measurement import Measurement
@@ -145,7 +145,7 @@ def test_a_file_system_without_direct_access_is_refused(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "PATIENCE", DEADLINE_S)
+    monkeypatch.setattr(storage, "TIMEOUT_S", DEADLINE_S)
     with storage.scratch(2**22, str(tmp_path)) as path:
         measured = storage.rate(path, 2**12, depth, cache=storage.PageCache.FULL, seconds=0.01, samples=3)
     assert len(measured.samples) == 3
@@ -185,7 +185,7 @@ def counting(every: float, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray,
 def test_a_slow_disk_is_counted_until_enough_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     done, stop = counting(0.02, monkeypatch)
     assert storage.finished(done, stop, 0.01) == pytest.approx(50, rel=0.01)
-    assert done[0] == storage.ENOUGH + 1  # the end of the first one starts the clock
+    assert done[0] == storage.MIN_OPERATIONS + 1  # the end of the first one starts the clock
 
 
 def test_a_quick_disk_is_counted_for_as_long_as_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def test_who_takes_the_core_away_makes_no_disk_faster(early: bool, seed: int, mo
 
     monkeypatch.setattr(storage, "time", SimpleNamespace(sleep=sleep, perf_counter=perf_counter))
     rate = storage.finished(done, stop, 0.05)
-    assert 0 < rate <= 1000 * (1 + 1 / storage.ENOUGH)  # an end may be seen the moment before the next
+    assert 0 < rate <= 1000 * (1 + 1 / storage.MIN_OPERATIONS)  # an end may be seen the moment before the next
 
 
 def test_a_sample_ends_when_the_file_comes_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_fio_reads_are_found_behind_its_warnings() -> None:
 
 
 def test_one_core_is_given_back() -> None:
-    free = places()
+    free = pinnable_cores()
     with storage.one_core():
-        assert len(places()) == min(1, len(free))
-    assert sorted(places()) == sorted(free)
+        assert len(pinnable_cores()) == min(1, len(free))
+    assert sorted(pinnable_cores()) == sorted(free)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.measuring import laws
 
 SHARE = st.floats(0, 1)
@@ -83,7 +83,7 @@ def test_importing_laws_in_a_worker_does_not_import_pytorch():
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not pin processes")
 def test_crew_pins_each_worker_to_one_core_in_rotation():
-    cores = places()[:2]
+    cores = pinnable_cores()[:2]
     with laws.Crew(3, cores=2) as crew:
         seats = [os.sched_getaffinity(process.pid) for process in crew.processes]
     assert seats == [{cores[i % len(cores)]} for i in range(3)]

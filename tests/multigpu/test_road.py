@@ -7,7 +7,7 @@ import pytest
 from dlperf.alpha_beta import Line
 from dlperf.multigpu import drawings, road
 from dlperf.multigpu.road import Exchange
-from dlperf.turns import Turns
+from dlperf.turns import InterleavedSamples
 from tests.multigpu.made_up import trace
 
 LINK = Line(0.5, 0.01)
@@ -35,10 +35,10 @@ def test_a_bucket_leaves_with_its_last_gradient() -> None:
     assert whole == pytest.approx(3.0 + 2 * (0.5 + 0.2) + 0.5)
 
 
-def turns() -> dict[Exchange, Turns[list[object]]]:
+def turns() -> dict[Exchange, InterleavedSamples[list[object]]]:
     ring = [trace(begin=b, messages=((3.0, 4.0, 40),), update=4.0, end=4.5) for b in (0.0, 0.25)]
     sides = {Exchange.ONE: [trace(ready=(4.0, 6.0), update=6.0, end=6.5)], Exchange.APART: [trace(), trace()]}
-    return {side: Turns([each, each]) for side, each in {**sides, Exchange.RING: ring}.items()}  # type: ignore[list-item]
+    return {side: InterleavedSamples([each, each]) for side, each in {**sides, Exchange.RING: ring}.items()}  # type: ignore[list-item]
 
 
 def test_figures_of_made_up_steps() -> None:

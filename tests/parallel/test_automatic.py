@@ -106,7 +106,7 @@ def test_the_engine_has_an_operation_for_each_step(devices: list[str]) -> None:
 
 def test_the_ratio_is_to_all_branches_one_after_the_other() -> None:
     m = program.Measurement
-    alone, together = (m(seconds, turns="t") for seconds in ((1.0, 2.0), (2.0, 4.0)))
+    alone, together = (m(seconds, pairing_id="t") for seconds in ((1.0, 2.0), (2.0, 4.0)))
     seen = program.Seen(alone, together, m((2.0, 2.0), "1"), [], ["a", "b", "c", "d"])
     assert seen.ratio.samples == (0.5, 0.5)
 

@@ -47,7 +47,7 @@ def test_overlapped_counts_the_seconds_in_which_both_run(ops: list[Op]) -> None:
 
 
 def test_bounds_are_taken_pair_by_pair() -> None:
-    products, copies = (Measurement(seconds, turns="t") for seconds in ((1.0, 5.0), (3.0, 2.0)))
+    products, copies = (Measurement(seconds, pairing_id="t") for seconds in ((1.0, 5.0), (3.0, 2.0)))
     low, high = compute_and_copy.bounds(products, copies)
     assert (low.samples, high.samples) == ((3.0, 5.0), (4.0, 7.0))
 

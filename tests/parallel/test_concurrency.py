@@ -15,7 +15,7 @@ from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.parallel import concurrency, saturation
 from dlperf.parallel.concurrency import Load
-from dlperf.workers import LEAD
+from dlperf.workers import START_DELAY_S
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_crew_begins_together_and_shares_products_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(crew, "run", lambda fn, *args: [fn(rank, *args) for rank in range(2)])
     start = time.perf_counter()
     seconds = crew.products(4, 6, 2)
-    assert 0 <= seconds <= time.perf_counter() - start - LEAD
+    assert 0 <= seconds <= time.perf_counter() - start - START_DELAY_S
     assert asked == [((3, 4, 4), 2)] * 2
 
 
@@ -129,7 +129,7 @@ def test_the_five_ways_are_measured_and_threads_are_as_before() -> None:
 
 def test_splitting_costs_what_is_left_of_each_round() -> None:
     split, alone = (
-        Measurement(seconds, "s", environment=environment("cpu"), turns="1")
+        Measurement(seconds, "s", environment=environment("cpu"), pairing_id="1")
         for seconds in ((5e-6, 4e-6, 1e-6), (6e-6, 4e-6, 4e-6))
     )
     assert saturation.splitting(split, alone, 2).samples == pytest.approx((2e-6, 2e-6, -1e-6))

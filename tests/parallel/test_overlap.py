@@ -116,10 +116,12 @@ def test_turns_are_compared_one_by_one(rows: list[tuple[float, float, float]], c
     took = columns([dict(zip(SIDES, row, strict=True)) for row in rows], dict.fromkeys(SIDES, "s"))
     found = compared(took, chunks)
     for i, (compute, transfer, both) in enumerate(rows):
-        assert found["fit"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / both)
-        assert found["told"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / max(compute, transfer))
-        assert found["bound"].samples[i] == pytest.approx(both / max(compute, transfer))
-        assert found["share"].samples[i] == pytest.approx(both / (compute + transfer))
+        assert found["predicted_over_measured"].samples[i] == pytest.approx(predict(compute, transfer, chunks) / both)
+        assert found["predicted_over_longer"].samples[i] == pytest.approx(
+            predict(compute, transfer, chunks) / max(compute, transfer)
+        )
+        assert found["measured_over_longer"].samples[i] == pytest.approx(both / max(compute, transfer))
+        assert found["measured_over_sum"].samples[i] == pytest.approx(both / (compute + transfer))
 
 
 def test_computing_is_the_time_of_the_chunks_and_not_of_the_gaps_between_them() -> None:

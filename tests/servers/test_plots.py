@@ -53,7 +53,7 @@ def test_curves_are_those_of_the_runs():
 @pytest.fixture
 def compared() -> Compared:
     taken = {
-        (way, size): Measurement((size * 1e-6 * scale,) * 5, "s", turns="together")
+        (way, size): Measurement((size * 1e-6 * scale,) * 5, "s", pairing_id="together")
         for scale, way in enumerate(ALL, 1)
         for size in (1000, 2000)
     }

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from dlperf import network
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.network import PAYLOAD, Network, Unavailable, template
 from tests import hosts, processes
 from tests.conftest import ROOT
@@ -73,7 +73,7 @@ def test_all_reduce_adds_over_three_links() -> None:
 
 
 @needs_namespaces
-@pytest.mark.skipif(len(places()) < 2, reason="needs a core for each of two hosts")
+@pytest.mark.skipif(len(pinnable_cores()) < 2, reason="needs a core for each of two hosts")
 def test_the_cores_of_one_host_play_the_network_card_of_all() -> None:
     with Network(2) as made:
         (own, card), (other, same) = made.run(hosts.cores_beside, 2, 1)

@@ -30,7 +30,7 @@ from dlperf.asynchrony.engine import Engine
 from dlperf.device import has_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.turns import Turns, interleave, mark
+from dlperf.turns import InterleavedSamples, interleave, new_pairing_id
 
 BATCH, FEATURES = 1024, 512
 """One batch: so many examples of so many float32 numbers, two mebibytes."""
@@ -208,7 +208,7 @@ def _prepare(widths: tuple[int, ...], device: str) -> None:
     step(torch.zeros((), device=device), *next(batches(1, device)))
 
 
-def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, Turns[Run]]:
+def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, InterleavedSamples[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
     And ``clocked``, half as long without a bound: what predicts the others. ``options`` are those of `train`.
@@ -228,7 +228,7 @@ def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[st
     return interleave(sides, repeats, warm_up=0)
 
 
-def in_fresh_process(**options: Any) -> dict[str, Turns[Run]]:
+def in_fresh_process(**options: Any) -> dict[str, InterleavedSamples[Run]]:
     """Returns `trials` with ``options`` run in a new process, whose memory nothing else has used.
 
     Raises RuntimeError with what the process wrote if it fails.
@@ -240,11 +240,13 @@ def in_fresh_process(**options: Any) -> dict[str, Turns[Run]]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the trials failed in a fresh process: {done.stderr.strip()[-2000:]}")
-    shared = mark()
-    return {name: Turns((Run(**run) for run in runs), shared) for name, runs in json.loads(done.stdout).items()}
+    shared = new_pairing_id()
+    return {
+        name: InterleavedSamples((Run(**run) for run in runs), shared) for name, runs in json.loads(done.stdout).items()
+    }
 
 
-def taken(runs: Turns[Run], what: str) -> Measurement:
+def taken(runs: InterleavedSamples[Run], what: str) -> Measurement:
     """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes.
 
     Raises ValueError for another.
@@ -255,7 +257,7 @@ def taken(runs: Turns[Run], what: str) -> Measurement:
     return runs.measurement(attrgetter(what), units[what], what, environment=environment())
 
 
-def ahead(clocked: Turns[Run], number: int) -> Measurement:
+def ahead(clocked: InterleavedSamples[Run], number: int) -> Measurement:
     """Returns how many of ``number`` batches a queue without a bound holds beside the one at work.
 
     By t₁/t₂ of the runs that were ``clocked``: when all are put in, the back end has done that share of them.
@@ -263,7 +265,9 @@ def ahead(clocked: Turns[Run], number: int) -> Measurement:
     return clocked.measurement(lambda run: number * (1 - run.ratio) - 1, "1", "ahead")
 
 
-def predicted(clocked: Turns[Run], synchronous: Turns[Run], number: int, depth: float) -> Measurement:
+def predicted(
+    clocked: InterleavedSamples[Run], synchronous: InterleavedSamples[Run], number: int, depth: float
+) -> Measurement:
     """Returns the bytes that ``process`` should grow by with a queue of ``depth``, in turn with those ``clocked``.
 
     That is the median when ``synchronous``, and as many batches as the queue is deep; without a bound those `ahead`.
@@ -273,13 +277,13 @@ def predicted(clocked: Turns[Run], synchronous: Turns[Run], number: int, depth: 
     return replace(free, samples=tuple(base + BATCH_BYTES * each for each in more), unit="B", description="predicted")
 
 
-def more_batches(runs: Turns[Run], synchronous: Turns[Run]) -> Measurement:
+def more_batches(runs: InterleavedSamples[Run], synchronous: InterleavedSamples[Run]) -> Measurement:
     """Returns by how many batches ``process`` grew more than in the median when ``synchronous``."""
     base = taken(synchronous, "process").median
     return runs.measurement(lambda run: (run.process - base) / BATCH_BYTES, "1", "more batches")
 
 
-def speedup(runs: Turns[Run]) -> Measurement:
+def speedup(runs: InterleavedSamples[Run]) -> Measurement:
     """Returns how much faster these runs should be than those that wait each time: 1 + t₁/t₂, from their clocks.
 
     The loop returned after n t₁, and all was finished after n t₂, since the back end is the slower side.

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from dlperf.environment import environment, places
+from dlperf.environment import environment, pinnable_cores
 from dlperf.measurement import Measurement
 from dlperf.timing import measure
 from dlperf.turns import columns, interleave
@@ -180,7 +180,7 @@ def undisturbed(engine: Any) -> Iterator[None]:
     rests: it would look through all that waits in the queue. The engine's threads keep their cores.
     """
     environment()  # reads how many cores there are before they are handed out
-    threads, free = torch.get_num_threads(), places()
+    threads, free = torch.get_num_threads(), pinnable_cores()
     spare = len(free) - len(engine.devices)
     first = 1 if spare > 0 else 0  # the front end's core, if there is one for it
     for i, device in enumerate(engine.devices, first):

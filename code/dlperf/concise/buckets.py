@@ -29,7 +29,7 @@ from dlperf.multigpu.data_parallel import Buckets
 from dlperf.multigpu.group import Crew
 from dlperf.network import process_group
 from dlperf.parallel import gradients
-from dlperf.parallel.gradients import Step, Way
+from dlperf.parallel.gradients import Step, Strategy
 from dlperf.turns import columns, interleave
 
 Message = Any
@@ -188,12 +188,12 @@ def predict(
 def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> dict[str, dict[str, Measurement]]:
     """Returns what the first of two hosts measured, by the way gradients are sent, and what was predicted for it.
 
-    ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``told`` is
-    predicted from the same turn's step that sends nothing, ``fit`` that over measured, and ``free`` what it would be
-    if all that is sent were hidden. ``bound`` is the step over
-    forward pass and the longer of backward pass and one message of all gradients, ``at the end`` what that would be if
-    all messages followed the backward pass, and ``over ours`` the step over the turn's step by our `Buckets`;
-    ``stretch`` is how much longer both passes take than in the step that sends nothing.
+    ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``predicted``
+    comes from the same turn's step that sends nothing, and ``free`` is what ``predicted_over_measured`` would be if all
+    that is sent were hidden. ``bound`` is the step over forward pass and the longer of backward pass and one message of
+    all gradients, ``at the end`` what that would be if all messages followed the backward pass, and ``over ours`` the
+    step over the turn's step by our `Buckets`; ``stretch`` is how much longer both passes take than in the step that
+    sends nothing.
     """
     answers = interleave(ways(crew, plan), repeats)
     first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
@@ -203,7 +203,7 @@ def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> d
         way: [_row(*each, link, 2 if way.endswith(BFLOAT16) else 1) for each in zip(alone, our, steps, strict=True)]
         for way, steps in first.items()
     }
-    units = {key: "s" if key in ("step", "told") else "1" for key in rows[DEFAULT][0]}
+    units = {key: "s" if key in ("step", "predicted") else "1" for key in rows[DEFAULT][0]}
     named = {(way, key): f"{way}: {key}" for way in rows for key in units}
     turns = [{name: rows[way][turn][key] for (way, key), name in named.items()} for turn in range(len(alone))]
     found = columns(turns, {name: units[key] for (_, key), name in named.items()}, environment("cpu"))
@@ -216,24 +216,24 @@ def ways(crew: Crew, plan: Plan = DIGITS) -> Mapping[str, Callable[[], list[Step
     sized = lambda mib: replace(task, bucket_mib=mib)
     named = lambda mib: DEFAULT if mib is None else f"DDP, {mib:g} MiB"
     return {
-        ALONE: partial(crew.run, train, task, Way.ALONE),
+        ALONE: partial(crew.run, train, task, Strategy.ALONE),
         f"{OURS}, {plan.ours:g} MiB": partial(crew.run, ours, task, plan.ours * MIB),
-        DEFAULT: partial(crew.run, train, task, Way.DDP),
-        **{named(mib): partial(crew.run, train, sized(mib), Way.DDP) for mib in plan.tried},
+        DEFAULT: partial(crew.run, train, task, Strategy.DDP),
+        **{named(mib): partial(crew.run, train, sized(mib), Strategy.DDP) for mib in plan.tried},
         named(plan.compressed) + BFLOAT16: partial(crew.run, compressed, sized(plan.compressed)),
     }
 
 
 def _row(alone: Step, our: Step, step: Step, link: Line, narrower: int = 1) -> dict[str, float]:
-    told = predict(alone, step.sizes, 2, link, narrower)
+    predicted = predict(alone, step.sizes, 2, link, narrower)
     forward = alone.backward - alone.begin
     sending = reduce_costs.seconds("ring", 2, sum(step.sizes), link)
     best = forward + max(alone.computing - forward, sending)
     after = alone.computing + sum(reduce_costs.seconds("ring", 2, size, link) for size in step.sizes)
     return {
         "step": step.seconds,
-        "told": told,
-        "fit": told / step.seconds,
+        "predicted": predicted,
+        "predicted_over_measured": predicted / step.seconds,
         "free": alone.computing / step.seconds,
         "messages": len(step.sizes),
         "bound": step.seconds / best,

@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 from numba import njit
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.hardware.inventory import Cache, all_caches
 from dlperf.hardware.probe import Unknown
 
@@ -20,7 +20,7 @@ def reported() -> list[Cache]:
 
     Linux only copies what the processor says, and a virtual machine's processor says what its host wants.
     """
-    mine = (places() or [0])[0]
+    mine = (pinnable_cores() or [0])[0]
     found = [c for c in all_caches() if c.kind != "Instruction" and mine in (c.cores or (mine,))]
     if not found:
         raise Unknown("this system reports no caches: there is nothing in /sys/devices/system/cpu/cpu0/cache")

@@ -21,7 +21,7 @@ from dlperf.environment import environment, memory_bytes
 from dlperf.hardware import caches
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.measurement import Measurement
-from dlperf.turns import Turns, mark
+from dlperf.turns import InterleavedSamples, new_pairing_id
 
 LINE = 64
 """Bytes from one stop of the walk to the next: a cache line, or half of one on some processors."""
@@ -111,8 +111,8 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
         raise ValueError(f"stops lie whole words of 8 bytes apart, in blocks as large as that; got {apart} in {sizes}")
     if any(np.may_share_memory(a, b) for a, b in combinations(blocks.values(), 2)):
         raise ValueError(f"the blocks {', '.join(blocks)} overlap, and each walk needs memory of its own")
-    at, shared = {name: np.uint64(0) for name in blocks}, mark()
-    samples = {name: Turns[float](mark=shared) for name in blocks}
+    at, shared = {name: np.uint64(0) for name in blocks}, new_pairing_id()
+    samples = {name: InterleavedSamples[float](pairing_id=shared) for name in blocks}
     cached = min(max(caches.last(), 2**22), 2**26)
     for words in blocks.values():
         random_cycle(words, apart // 8, 0)

@@ -8,7 +8,7 @@ from functools import partial
 
 from llvmlite import binding
 
-from dlperf.environment import cores, cpu_model, environment, places
+from dlperf.environment import cores, cpu_model, environment, pinnable_cores
 from dlperf.hardware.minimum import quickest
 from dlperf.hardware.probe import Unknown, probe
 from dlperf.hardware.registers import UNROLLED, bits, chains, plenty, width
@@ -138,7 +138,7 @@ def peak_probe() -> Measurement:
 @probe("FMA peak, all cores", assumes="as for one core; every core that this process may use")
 def peak_all_probe() -> Measurement:
     """Returns the FLOP/s of all cores at the same time."""
-    threads = min(len(places()), cores())  # a container may see more cores than it gets time on
+    threads = min(len(pinnable_cores()), cores())  # a container may see more cores than it gets time on
     if threads < 2:
         raise Unknown("this process may use one core, or cannot pin threads to cores: see the peak of one core")
     return peak(threads)["peak"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.hardware.probe import Unknown
 from dlperf.network import Network
 
@@ -148,7 +148,7 @@ def iperf3_client(address: str, amount: int, port: int = 5201, tries: int = 100)
     Both have a core of their own, where there are two to be had.
     """
     where = ["--client", address, "--port", str(port)]
-    if len(free := places()) > 1:
+    if len(free := pinnable_cores()) > 1:
         where += ["--affinity", f"{free[0]},{free[1]}"]
     for left in reversed(range(tries)):
         try:

@@ -55,7 +55,7 @@ def attained(ops: Sequence[Operator], peak: Measurement, bandwidth: Measurement,
 
     Raises PairingError unless the three were taken in turn.
     """
-    if not taken.turns or not peak.turns == bandwidth.turns == taken.turns:
+    if not taken.pairing_id or not peak.pairing_id == bandwidth.pairing_id == taken.pairing_id:
         raise PairingError("the ceilings of a roof and what is below it have to be measured in turn")
     turns = zip(peak.samples, bandwidth.samples, taken.samples, strict=True)
     samples = tuple(Roof(p, b).step(ops) / t for p, b, t in turns)

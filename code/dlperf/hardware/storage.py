@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dlperf.environment import environment, places
+from dlperf.environment import environment, pinnable_cores
 from dlperf.hardware.blocks import read, write, write_through
 from dlperf.hardware.disks import IN_MEMORY, disk
 from dlperf.hardware.disks import folder as usual_folder
@@ -31,17 +31,17 @@ from dlperf.measurement import Measurement
 SIZE = 2**27
 """The bytes of the file that is read and written."""
 
-ENOUGH = 20
-"""So many reads or writes are a sample, however long they take, up to `PATIENCE`."""
+MIN_OPERATIONS = 20
+"""So many reads or writes are a sample, however long they take, up to `TIMEOUT_S`."""
 
-PATIENCE = 2.0
+TIMEOUT_S = 2.0
 """The seconds in which they should be done."""
 
 
 class PageCache(StrEnum):
     """What the page cache can be when a file is read: passed by, empty at first, or full of the file."""
 
-    PASSED_BY = "passed by"
+    DIRECT_IO = "direct I/O"
     EMPTY = "empty"
     FULL = "full"
 
@@ -72,7 +72,7 @@ def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, cache: PageCache = PageCache.PASSED_BY) -> Iterator[int]:
+def opened(path: Path, cache: PageCache = PageCache.DIRECT_IO) -> Iterator[int]:
     """Yields a descriptor of a file with this `PageCache`.
 
     Raises `Unknown` where the system or the file system cannot pass it by. macOS cannot: with F_NOCACHE it still reads
@@ -81,7 +81,7 @@ def opened(path: Path, cache: PageCache = PageCache.PASSED_BY) -> Iterator[int]:
     if not hasattr(os, "O_DIRECT"):
         raise Unknown("this system cannot read past the page cache: it has no O_DIRECT")
     try:
-        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache is PageCache.PASSED_BY else 0))
+        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache is PageCache.DIRECT_IO else 0))
     except OSError as error:
         raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
     try:
@@ -104,7 +104,7 @@ def rate(
     depth: int = 1,
     *,
     loop: Callable[..., None] = read,
-    cache: PageCache = PageCache.PASSED_BY,
+    cache: PageCache = PageCache.DIRECT_IO,
     in_order: bool = False,
     seconds: float = 0.1,
     samples: int = 5,
@@ -116,7 +116,7 @@ def rate(
     bytes that begin at a page; by default on pages of the smallest kind. A sample is what is counted, from the end of
     one to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page
     cache is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails,
-    or none ends for `PATIENCE`.
+    or none ends for `TIMEOUT_S`.
     """
     count = path.stat().st_size // block
     rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
@@ -154,13 +154,13 @@ def rate(
 def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
     """Returns how many are ``done`` a second, counted from an end to an end so that slow disks come out right.
 
-    Counts for at least so many ``seconds`` and until `ENOUGH` are done, but not for longer than `PATIENCE`, nor more
-    than ``most`` of them; 0 where none ends. Whoever takes the core away between the clock and the count makes the
-    disk slower, never faster: the first clock is read before its count, the last one after.
+    Counts for at least so many ``seconds`` and until `MIN_OPERATIONS` are done, but not for longer than `TIMEOUT_S`,
+    nor more than ``most`` of them; 0 where none ends. Whoever takes the core away between the clock and the count
+    makes the disk slower, never faster: the first clock is read before its count, the last one after.
     """
 
     def next_end(seen: int) -> tuple[float, int, float]:
-        until = time.perf_counter() + PATIENCE
+        until = time.perf_counter() + TIMEOUT_S
         while True:
             early, count, late = time.perf_counter(), int(done.sum()), time.perf_counter()
             if count != seen or stop[0] or late >= until:
@@ -169,8 +169,8 @@ def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
 
     start, before, _ = next_end(int(done.sum()))
     _, count, end = next_end(before)
-    while end - start < PATIENCE and not stop[0]:
-        if count - before >= most or (end - start >= seconds and count - before >= ENOUGH):
+    while end - start < TIMEOUT_S and not stop[0]:
+        if count - before >= most or (end - start >= seconds and count - before >= MIN_OPERATIONS):
             break
         _, more, later = next_end(count)
         if more == count:
@@ -185,7 +185,7 @@ def one_core() -> Iterator[None]:
 
     Which core asks, and which is interrupted by the disk, can matter more than who asks.
     """
-    free = places()
+    free = pinnable_cores()
     if free:
         os.sched_setaffinity(0, free[-1:])
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.dispatcher import Dispatcher
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.hardware import atomics
 
 CLOCK: int = getattr(time, "CLOCK_MONOTONIC", 1)
@@ -62,7 +62,7 @@ def at_once(loops: Sequence[Callable[[], Any]]) -> float:
     loops must release Python's lock (Numba's ``nogil``) and, unless they are `partial` calls of a compiled function,
     have been compiled. Such a call also starts and is timed without the lock, which many threads would queue for.
     """
-    free, count = places(), len(loops)
+    free, count = pinnable_cores(), len(loops)
     gate = np.zeros(16, np.int64)
     spans = np.zeros((count, 4), np.int64)
     errors: list[BaseException] = []

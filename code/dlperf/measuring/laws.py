@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from dlperf.environment import environment, places
+from dlperf.environment import environment, pinnable_cores
 from dlperf.measurement import Measurement
 from dlperf.turns import interleave, seconds
 from dlperf.workers import Workers
@@ -94,7 +94,7 @@ class Crew(Workers):
     """``size`` worker processes on ``cores`` cores, pinned to the first `places` in rotation; a context manager."""
 
     def __init__(self, size: int, cores: int) -> None:
-        super().__init__(size, places()[:cores])
+        super().__init__(size, pinnable_cores()[:cores])
         self.seats = cores
 
     def __enter__(self) -> Self:

@@ -22,7 +22,7 @@ from dlperf import counters
 from dlperf.device import is_gpu, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
-from dlperf.turns import Turns, columns, interleave, mark, seconds
+from dlperf.turns import InterleavedSamples, columns, interleave, new_pairing_id, seconds
 
 
 def clock_calls(fn: Callable[[], object], calls: int, device: torch.device | str = "cpu") -> list[float]:
@@ -133,12 +133,12 @@ def stopped_early(
     return both["returned"], both["finished"]
 
 
-def clock_in_turn(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, Turns[float]]:
+def clock_in_turn(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, InterleavedSamples[float]]:
     """Returns the times in seconds of single CPU calls of each function, one of each in turn, after one unclocked."""
     return interleave({name: seconds(fn) for name, fn in functions.items()}, repeats)
 
 
-def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, Turns[float]]:
+def libraries_and_precisions(n: int = 1000, repeats: int = 10) -> dict[str, InterleavedSamples[float]]:
     """Returns times in seconds on the CPU of drawing an ``(n, n)`` normal matrix and of multiplying two.
 
     Keys are ``library.bits.step``, such as ``numpy.64.multiply``: two libraries, two precisions, two
@@ -166,7 +166,7 @@ def fair_comparison(n: int = 1000, repeats: int = 10) -> dict[str, Measurement]:
     """Returns `libraries_and_precisions` in seconds, taken in a process in which both libraries have one thread."""
     expression = f"[p.environment('cpu'), p.libraries_and_precisions({n}, {repeats})]"
     env, times = in_fresh_process(expression, **ONE_THREAD)
-    shared = mark()
+    shared = new_pairing_id()
     return {name: Measurement(tuple(samples), "s", name, 1, env, shared) for name, samples in times.items()}
 
 

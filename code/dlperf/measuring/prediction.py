@@ -24,7 +24,7 @@ from dlperf.measuring.pitfalls import clock_calls
 from dlperf.models.cost import Operator
 from dlperf.plot import COLORS
 from dlperf.timing import clock
-from dlperf.turns import Turns, interleave
+from dlperf.turns import InterleavedSamples, interleave
 
 REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 """The regimes of `Machine.regime`, with their colours."""
@@ -49,7 +49,7 @@ def in_turn(
     device: torch.device | str,
     repeats: int = 5,
     limit: float = 120.0,
-) -> tuple[Turns[float], Turns[dict[Call, float]]]:
+) -> tuple[InterleavedSamples[float], InterleavedSamples[dict[Call, float]]]:
     """Returns by turns the median seconds of three calls of ``step``, and those of each of its ``ops`` alone.
 
     All turns together take about ``limit`` seconds at most, and about half of what the cell has left (`dlperf.budget`).

@@ -14,7 +14,7 @@ from multiprocessing.reduction import recv_handle, send_handle
 from threading import Thread
 from typing import Any
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.forked import end_with_parent
 from dlperf.network import delay, namespaces
 from dlperf.network.template import run_and_exit
@@ -182,7 +182,7 @@ def host(plan: Plan, rank: int, fileno: int, line: socket.socket) -> None:
         ip.link("set", index=interface, state="up")
         _limit(ip, interface, plan.rates[rank], plan.packet)
     hosts = len(plan.rates)
-    if free := places():
+    if free := pinnable_cores():
         cores_of[:] = [free[each % len(free) :: hosts] for each in range(hosts)]
         os.sched_setaffinity(0, cores_of[rank])
     if torch := sys.modules.get("torch"):

@@ -23,7 +23,7 @@ from dlperf.device import has_cuda, needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.spans import at_once
-from dlperf.turns import Turns, middle
+from dlperf.turns import InterleavedSamples, middle
 
 PUBLISHED = {
     "PyTorch": (0.5119, 2.3757, 1.6683),
@@ -220,7 +220,9 @@ def run_on_gpu(results: Results, steps: Sequence[Step], copy: Copy, streams: int
     return Trial(seconds, faults, [Span(name, rows[name], t, at(a), at(b)) for name, t, a, b in ran])
 
 
-def measured(trials: Turns[Trial], what: str = "seconds", device: torch.device | str = "cpu") -> Measurement:
+def measured(
+    trials: InterleavedSamples[Trial], what: str = "seconds", device: torch.device | str = "cpu"
+) -> Measurement:
     """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``.
 
     Raises ValueError for another figure.
@@ -231,7 +233,7 @@ def measured(trials: Turns[Trial], what: str = "seconds", device: torch.device |
     return trials.measurement(attrgetter(what), units[what], what, environment=environment(device))
 
 
-def at_work(trials: Turns[Trial], name: str) -> Measurement:
+def at_work(trials: InterleavedSamples[Trial], name: str) -> Measurement:
     """Returns how many seconds the operations of this ``name`` took in each of the trials, all together."""
     of = lambda trial: sum(op.end - op.start for op in trial.operations if op.name == name)
     return trials.measurement(of, "s", name, environment=environment("cpu"))

@@ -120,7 +120,7 @@ class Step:
         return work.get_future().then(arrived)
 
 
-class Way(StrEnum):
+class Strategy(StrEnum):
     """How gradients are averaged: not at all; without computing; one after another once all are ready; each as soon
     as it is; by PyTorch's DistributedDataParallel, which fills buckets."""
 
@@ -131,7 +131,7 @@ class Way(StrEnum):
     DDP = "DDP"
 
 
-WAYS = tuple(Way)
+WAYS = tuple(Strategy)
 
 
 def sent_as_ready(model: nn.Module) -> list[Any]:
@@ -160,14 +160,14 @@ class _Host:
     """What a host keeps from step to step: a network whose hooks tell of the ``step`` that is under way."""
 
     task: Task
-    how: Way
+    how: Strategy
     step: Step = field(default_factory=Step)
     futures: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.net = self.task.net()
         self.model: Any = self.net
-        if self.how is Way.DDP:
+        if self.how is Strategy.DDP:
             self.model = DistributedDataParallel(self.net, bucket_cap_mb=self.task.bucket_mib)
             self.model.register_comm_hook(self, lambda self, bucket: self.step.send(bucket.buffer()))
         for p in self.net.parameters():
@@ -179,23 +179,23 @@ class _Host:
         assert gradient is not None
         self.step.ready.append(perf_counter())
         self.step.weighs.append(gradient.nbytes)
-        if self.how is Way.AS_READY:
+        if self.how is Strategy.AS_READY:
             self.futures.append(self.step.send(gradient))
 
     def run(self, rank: int) -> Step:
         """Returns what was seen of one step."""
         images, classes = self.task.data(rank)
         weights = list(self.net.parameters())[::-1]  # about as the backward pass reaches them
-        if self.how is not Way.ONLY_SEND:
+        if self.how is not Strategy.ONLY_SEND:
             self.net.zero_grad()
         self.step, self.futures = Step(), []
         dist.barrier()
         self.step.begin = perf_counter()
-        if self.how is not Way.ONLY_SEND:
+        if self.how is not Strategy.ONLY_SEND:
             loss = cross_entropy(self.model(images), classes)
             self.step.backward = perf_counter()
             loss.backward()
-        if self.how in (Way.AT_THE_END, Way.ONLY_SEND):
+        if self.how in (Strategy.AT_THE_END, Strategy.ONLY_SEND):
             self.futures = [self.step.send(p.grad) for p in weights]
         torch.futures.wait_all(self.futures)
         self.step.gradient = weights[-1].grad
@@ -203,22 +203,22 @@ class _Host:
         return self.step
 
 
-_hosts: dict[tuple[Task, Way], _Host] = {}
+_hosts: dict[tuple[Task, Strategy], _Host] = {}
 
 
-def train(rank: int, size: int, task: Task, how: Way | str) -> Step:
+def train(rank: int, size: int, task: Task, how: Strategy | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
 
     A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
-    after which its buckets are arranged. Raises ValueError for another `Way`.
+    after which its buckets are arranged. Raises ValueError for another `Strategy`.
     """
-    how = Way(how)
+    how = Strategy(how)
     process_group(rank, size)
     for done in [key for key in _hosts if key[0].batch != task.batch]:
         del _hosts[done]  # its network, gradients and buckets take hundreds of megabytes
     if (task, how) not in _hosts:
         made = _hosts[task, how] = _Host(task, how)
-        for _ in range(2 if how is Way.DDP else 1):
+        for _ in range(2 if how is Strategy.DDP else 1):
             images, classes = task.data(rank)
             made.net.zero_grad()
             cross_entropy(made.model(images), classes).backward()
@@ -247,26 +247,27 @@ def predict(alone: Step, sending: float, sizes: Sequence[int], *, at_the_end: bo
     return max(end, through[-1][1])
 
 
-def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[Way, Step]]:
+def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[str, Measurement], dict[Strategy, Step]]:
     """Returns the seconds of each of `WAYS` on host 0, and its last steps by way.
 
-    ``<way> told`` is predicted, ``<way> fit`` that over measured; each round predicts from its own ``alone`` and
-    ``only send``.
-    ``<way> hidden`` is which share of the messages' time on the link lies in the backward pass, ``<way> stretch``
-    how long both passes take, over the same alone.
+    ``<way> predicted`` is in seconds, ``<way> predicted_over_measured`` a ratio; each round predicts from its own
+    ``alone`` and ``only send``. ``<way> hidden`` is which share of the messages' time on the link lies in the backward
+    pass, ``<way> stretch`` how long both passes take, over the same alone.
     """
     rows = []
     for _ in range(repeats):
         steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
         row = {how.value: step.seconds for how, step in steps.items()}
         for how in WAYS[2:]:
-            told = predict(steps[Way.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Way.AT_THE_END)
-            row[f"{how} told"], row[f"{how} fit"] = told, told / row[how]
+            predicted = predict(
+                steps[Strategy.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Strategy.AT_THE_END
+            )
+            row[f"{how} predicted"], row[f"{how} predicted_over_measured"] = predicted, predicted / row[how]
             row[f"{how} hidden"] = steps[how].hidden
-            row[f"{how} stretch"] = steps[how].computing / steps[Way.ALONE].computing
+            row[f"{how} stretch"] = steps[how].computing / steps[Strategy.ALONE].computing
         rows.append(row)
-    units = {how.value: "s" for how in WAYS} | {f"{how} told": "s" for how in WAYS[2:]}
-    units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("fit", "hidden", "stretch")}
+    units = {how.value: "s" for how in WAYS} | {f"{how} predicted": "s" for how in WAYS[2:]}
+    units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("predicted_over_measured", "hidden", "stretch")}
     return columns(rows, units, environment("cpu")), steps
 
 
@@ -294,7 +295,10 @@ def difference(network: Network, task: Task) -> float:
 
 def balanced(network: Network, task: Task, largest: int = 64) -> Task:
     """Returns ``task`` with so many images, up to ``largest``, that the backward pass takes as long as sending."""
-    steps = [[network.run(train, network.hosts, task, how)[0] for how in (Way.ALONE, Way.ONLY_SEND)] for _ in range(4)]
+    steps = [
+        [network.run(train, network.hosts, task, how)[0] for how in (Strategy.ALONE, Strategy.ONLY_SEND)]
+        for _ in range(4)
+    ]
     backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up
     sending = median(sent.seconds for _, sent in steps[1:])
     return replace(task, batch=min(largest, max(1, round(task.batch * sending / backward))))

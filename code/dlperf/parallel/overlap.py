@@ -116,7 +116,7 @@ class Trial:
         return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, self.arrived, strict=False)]
 
 
-class Way(StrEnum):
+class Strategy(StrEnum):
     """What `over_link` and `to_host` can do: one side alone, both without overlap, both with it.
 
     In turn, host 0 goes on when host 1 has confirmed a chunk; waited, when its own call returns that waits for the
@@ -132,26 +132,26 @@ class Way(StrEnum):
     @property
     def loop(self) -> Callable[..., None]:
         """The function that goes through the chunks."""
-        return pipeline if self in (Way.TRANSFER, Way.PIPELINE) else without_overlap
+        return pipeline if self in (Strategy.TRANSFER, Strategy.PIPELINE) else without_overlap
 
 
-def over_link(network: Network, work: Product, how: Way | str) -> Trial:
-    """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, in one `Way`.
+def over_link(network: Network, work: Product, how: Strategy | str) -> Trial:
+    """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, in one `Strategy`.
 
     The two hosts share a clock. Raises ValueError for another way.
     """
-    way = Way(how)
+    way = Strategy(how)
     seen, there = network.run(_host, work, way)
     return replace(seen, arrived=there.arrived)
 
 
-def _host(rank: int, work: Product, how: Way) -> Trial:
+def _host(rank: int, work: Product, how: Strategy) -> Trial:
     process_group(rank, 2)
     x, w, y = work.operands()
     y[:] = 1.0  # its pages are there before the clock starts
     torch.mm(x[0], w)
-    seen, token, confirm = Trial(), torch.zeros(1), how is Way.IN_TURN
-    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how is not Way.TRANSFER else lambda i: y[i]
+    seen, token, confirm = Trial(), torch.zeros(1), how is Strategy.IN_TURN
+    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how is not Strategy.TRANSFER else lambda i: y[i]
 
     def transfer(i: int, chunk: torch.Tensor) -> Wait:
         seen.sent.append(perf_counter())
@@ -168,8 +168,8 @@ def _host(rank: int, work: Product, how: Way) -> Trial:
     dist.barrier()
     seen.begin = perf_counter()
     if rank == 0:
-        how.loop(compute, transfer if how is not Way.COMPUTE else lambda i, chunk: int, work.chunks)
-    elif how is not Way.COMPUTE:
+        how.loop(compute, transfer if how is not Strategy.COMPUTE else lambda i, chunk: int, work.chunks)
+    elif how is not Strategy.COMPUTE:
         receive()
     dist.barrier()
     return seen
@@ -185,13 +185,13 @@ def _clocked(seen: Trial, compute: Callable[[int], Any]) -> Callable[[int], Any]
     return clocked
 
 
-def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
-    """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, in one `Way`.
+def to_host(device: torch.device | str, work: Product, how: Strategy | str) -> Trial:
+    """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, in one `Strategy`.
 
     The copies run in a stream of their own, into pinned memory kept for them; an event per chunk says when it may
     be copied. All moments are of CUDA events.
     """
-    how = Way(how)
+    how = Strategy(how)
     needs_cuda(device, "a copy in a stream of its own")
     x, w, y = work.operands(device)
     kept = torch.empty(y.shape, pin_memory=True)
@@ -223,8 +223,8 @@ def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
         begin = tick()
         begin.record(main)
         how.loop(
-            compute if how is not Way.TRANSFER else lambda i: y[i],
-            transfer if how is not Way.COMPUTE else lambda i, chunk: int,
+            compute if how is not Strategy.TRANSFER else lambda i: y[i],
+            transfer if how is not Strategy.COMPUTE else lambda i, chunk: int,
             work.chunks,
         )
         torch.cuda.synchronize()
@@ -234,11 +234,11 @@ def to_host(device: torch.device | str, work: Product, how: Way | str) -> Trial:
     return Trial(0.0, computed, sent, when["arrived"])
 
 
-SIDES = Way.COMPUTE, Way.TRANSFER, Way.PIPELINE
+SIDES = Strategy.COMPUTE, Strategy.TRANSFER, Strategy.PIPELINE
 
 
 def sweep(
-    run: Callable[[Product, Way], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
+    run: Callable[[Product, Strategy], Trial], works: Sequence[Product], repeats: int = 7, device: Any = "cpu"
 ) -> list[dict[str, Measurement]]:
     """Returns, for each of ``works``, the seconds to ``compute`` it, ``transfer`` it, and do both in a ``pipeline``.
 
@@ -258,13 +258,18 @@ def sweep(
 def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurement]:
     """Returns the seconds of both sides and of their ``pipeline``, taken in turn, and how these compare.
 
-    ``fit``: predicted over measured; ``told``: predicted over the longer side; ``bound``: measured over it; ``share``:
-    measured over the sum.
+    ``predicted_over_measured`` of the pipeline; ``predicted_over_longer`` and ``measured_over_longer``, over the longer
+    side; ``measured_over_sum``, over both.
     """
     compute, transfer, both = (took[how] for how in SIDES)
     longer = compute.larger(transfer)
-    told = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
-    ratios = {"fit": told / both, "told": told / longer, "bound": both / longer, "share": both / (compute + transfer)}
+    predicted = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
+    ratios = {
+        "predicted_over_measured": predicted / both,
+        "predicted_over_longer": predicted / longer,
+        "measured_over_longer": both / longer,
+        "measured_over_sum": both / (compute + transfer),
+    }
     return {"compute": compute, "transfer": transfer, "pipeline": both, **ratios}
 
 
@@ -272,11 +277,13 @@ LONGEST = 0.25
 """So many seconds does a transfer take at most; what seems to take longer was held up."""
 
 
-def balanced(run: Callable[[Product, Way], Trial], work: Product) -> Product:
+def balanced(run: Callable[[Product, Strategy], Trial], work: Product) -> Product:
     """Returns ``work`` with an inner size, in steps of 64, that takes about as long to compute as to transfer.
 
     Or as `LONGEST`, where a transfer seems to take longer.
     """
-    run(work, Way.PIPELINE)  # warms up
-    compute, transfer = (median(run(work, how).seconds for _ in range(5)) for how in (Way.COMPUTE, Way.TRANSFER))
+    run(work, Strategy.PIPELINE)  # warms up
+    compute, transfer = (
+        median(run(work, how).seconds for _ in range(5)) for how in (Strategy.COMPUTE, Strategy.TRANSFER)
+    )
     return replace(work, inner=max(64, 64 * round(work.inner * min(transfer, LONGEST) / compute / 64)))

@@ -18,7 +18,7 @@ from dlperf.device import needs_cuda, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import interleave
-from dlperf.workers import Workers, own_cores, soon, wait_until
+from dlperf.workers import Workers, own_cores, synchronized_start, wait_until
 
 Program = Callable[[], float]
 """Runs once and returns the seconds that it took."""
@@ -82,7 +82,7 @@ class Crew(Workers):
 
         They count from the moment at which all workers are to begin until the last is done.
         """
-        begin = soon()
+        begin = synchronized_start()
         return max(self.run(_products, n, number // self.world_size, rounds, begin)) - begin
 
 

@@ -20,7 +20,7 @@ import torch
 
 from dlperf.asynchrony.engine import Engine, Operation
 from dlperf.asynchrony.engine.operations import FRONT_END
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 
 
 class Task(NamedTuple):
@@ -191,7 +191,7 @@ class _Shared(SimpleQueue):
 
 def one_core_each(pool: Pool) -> None:
     """Gives each thread of the pool one thread for its operators, and a core of its own where there are enough."""
-    free, size = places(), len(pool.devices)
+    free, size = pinnable_cores(), len(pool.devices)
     all_here = threading.Barrier(size)  # or one thread might take two of these
 
     def settle(cores: list[int]) -> None:

@@ -21,7 +21,7 @@ from dlperf.multigpu.reduce import AllReduce, sharded, through_one
 from dlperf.servers import links
 from dlperf.servers.aggregation import PHASES, SHAPES, Shape, on_cpu, predictions
 from dlperf.servers.loads import Links, Phase
-from dlperf.turns import mark
+from dlperf.turns import new_pairing_id
 
 WAYS: dict[Shape, AllReduce] = {"one device": through_one, "CPU": on_cpu, "sharded": sharded}
 
@@ -95,7 +95,7 @@ def measured(devices: int = 4, size: int = 8 * 2**20, rate: float = network.GIGA
             shape: links.counted(net, partial(net.run, once, devices + 1, size, shape, timeout=300), size)[1]
             for shape in SHAPES
         }
-    here, turns = environment("cpu"), mark()
+    here, turns = environment("cpu"), new_pairing_id()
     by_shape = {
         shape: Measurement(
             _passed([each[shape] for each in found if each]), "s", f"{shape}, {size} bytes", 1, here, turns

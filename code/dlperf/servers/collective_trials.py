@@ -23,7 +23,7 @@ from dlperf.multigpu.reduce import AllReduce, send_and_receive
 from dlperf.servers import collective_costs, links, loads
 from dlperf.servers.collectives import WAYS, hierarchical
 from dlperf.servers.loads import Links, Load, Phase
-from dlperf.turns import mark
+from dlperf.turns import new_pairing_id
 from dlperf.workers import Workers
 
 
@@ -77,7 +77,7 @@ def clocked(
 def slowest(found: Sequence[Mapping[tuple[str, int], list[float]]]) -> dict[tuple[str, int], Measurement]:
     """Returns the seconds until the last rank was done, by the way and the tensor's bytes; ways took turns."""
     taking, here = [each for each in found if each], environment("cpu")
-    marks = {length: mark() for _, length in taking[0]}
+    marks = {length: new_pairing_id() for _, length in taking[0]}
     measured = {}
     for way, length in taking[0]:
         samples = tuple(map(max, zip(*(each[way, length] for each in taking), strict=True)))

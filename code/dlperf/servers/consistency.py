@@ -22,7 +22,7 @@ from dlperf.servers.staleness import Clocks, behind, delay
 from dlperf.servers.tasks import Task
 from dlperf.workers import Workers
 
-LEAD = 0.05
+START_DELAY_S = 0.05
 """So many seconds before they are to begin, workers are told."""
 
 
@@ -233,7 +233,7 @@ class Trials(AbstractContextManager):
         key, each = f"run {self._runs}", [step] * (self.workers - 1) + [step * slow]
         self._runs += 1
         self._crew.run(join, self._configs[staleness], task, key, timeout=60)
-        begin = perf_counter() + LEAD
+        begin = perf_counter() + START_DELAY_S
         traces = self._crew.run(work, task, key, begin, duration, each, timeout=60 + duration)
         return Run(staleness, slow, traces)
 

@@ -24,7 +24,7 @@ from dlperf.measurement import Measurement
 from dlperf.multigpu import traffic
 from dlperf.network import Network
 from dlperf.servers import goodput, hosts
-from dlperf.turns import mark
+from dlperf.turns import new_pairing_id
 
 
 class Table(NamedTuple):
@@ -165,7 +165,7 @@ def measured(table: Table = TABLE, servers: int = 2, repeats: int = 5) -> Trial:
         told = msgspec.json.encode(goodput.config(servers, 1, str(keys), staleness=None))
         network.run(hosts.start, told, timeout=300)
         found = network.run(work, told, table, repeats, timeout=300)[servers]
-    here, turns, taken, sent = environment("cpu"), mark(), {}, {}
+    here, turns, taken, sent = environment("cpu"), new_pairing_id(), {}, {}
     for way in WAYS:
         steps = [step for step in found if step[0] == way]
         taken[way] = Measurement(tuple(s[1] for s in steps), "s", way, 1, here, turns)

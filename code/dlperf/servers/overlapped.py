@@ -19,7 +19,7 @@ from dlperf.kvstore import Config, Store, connect, security
 from dlperf.measurement import Measurement
 from dlperf.network import Network
 from dlperf.servers import goodput, hosts
-from dlperf.turns import mark
+from dlperf.turns import new_pairing_id
 
 Backward = Callable[[int], Tensor]
 """Returns the gradient of a layer, when it has been computed."""
@@ -86,6 +86,6 @@ def measured(layers: int = 8, size: int = 2**21, repeats: int = 5) -> tuple[Meas
         told = msgspec.json.encode(goodput.config(1, 1, str(keys), staleness=None))
         network.run(hosts.start, told, timeout=300)
         found = network.run(work, told, layers, size, send, repeats, timeout=300)[1]
-    turns, here = mark(), environment("cpu")
+    turns, here = new_pairing_id(), environment("cpu")
     late, early = (Measurement(tuple(found[way]), "s", f"{way} pushes", 1, here, turns) for way in STEPS)
     return late, early, predict(layers, send, send)

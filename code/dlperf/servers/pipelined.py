@@ -23,7 +23,7 @@ from dlperf.kvstore import Config, Store, connect, security
 from dlperf.measurement import Measurement
 from dlperf.network import GIGABIT, PAYLOAD, Network
 from dlperf.servers import collective_trials, collectives, goodput, hosts, loads
-from dlperf.turns import mark
+from dlperf.turns import new_pairing_id
 
 RATE = GIGABIT / 5
 """The B/s of each link: so few that links are busy and not the cores of eight hosts."""
@@ -113,7 +113,7 @@ def measured(workers: int = 4, servers: int = 4, size: int = 2**23, parts: int =
         told = msgspec.json.encode(goodput.config(servers, workers, str(keys)))
         network.run(hosts.start, told, timeout=goodput.LIMIT)
         found = network.run(work, told, size, parts, repeats, timeout=goodput.LIMIT)[servers:]
-    turns, here = mark(), environment("cpu")
+    turns, here = new_pairing_id(), environment("cpu")
     taken = {
         way: Measurement(_until_the_last([each[way] for each in found]), "s", f"{way}, {size} bytes", 1, here, turns)
         for way in WAYS

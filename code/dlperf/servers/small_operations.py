@@ -23,8 +23,8 @@ from torch import Tensor
 from dlperf.environment import environment
 from dlperf.kvstore import Config, Store, connect, local
 from dlperf.measurement import Measurement
-from dlperf.turns import Turns, interleave
-from dlperf.workers import Workers, soon, wait_until
+from dlperf.turns import InterleavedSamples, interleave
+from dlperf.workers import Workers, synchronized_start, wait_until
 
 SIZES = (64, 1024, 4096, 16384, 65536)
 WORKERS = 2
@@ -133,7 +133,7 @@ def measured(sizes: Sequence[int] = SIZES, operations: int = 200, repeats: int =
     return {side: _cost(turns, "{}, {} bytes".format(*side), here) for side, turns in found.items()}
 
 
-def _cost(turns: Turns[Pushes], what: str, here: dict[str, Any]) -> Cost:
+def _cost(turns: InterleavedSamples[Pushes], what: str, here: dict[str, Any]) -> Cost:
     columns: dict[str, Callable[[Pushes], float]] = {
         "seconds": lambda pushes: pushes.seconds,
         "python": lambda pushes: pushes.spent.python,
@@ -147,7 +147,7 @@ def _cost(turns: Turns[Pushes], what: str, here: dict[str, Any]) -> Cost:
 def one_turn(crew: Workers, server: int, way: str, size: int, operations: int) -> Pushes:
     """Returns what it took, from the moment at which the workers of a way began, until the last was done."""
     before = spent(server)
-    seconds = max(crew.run(push, way, size, operations, soon(), timeout=LIMIT))
+    seconds = max(crew.run(push, way, size, operations, synchronized_start(), timeout=LIMIT))
     after = spent(server)
     workers, _ = WAYS[way]
     return Pushes(workers * operations, seconds, Spent(after.python - before.python, after.process - before.process))

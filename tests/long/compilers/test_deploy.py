@@ -43,7 +43,7 @@ def test_latencies_are_taken_in_turn(model: nn.Module, tmp_path: Path) -> None:
     ways = {"model": lambda x: threads.append(torch.get_num_threads())}
     sides = deploy.latencies(ways, package(model, x, tmp_path / "model.pt2"), x, rounds=2, samples=3)
     assert {name: len(m.samples) for name, m in sides.items()} == {"model": 2, "C++": 2}
-    assert sides["model"].turns == sides["C++"].turns
+    assert sides["model"].pairing_id == sides["C++"].pairing_id
     assert set(threads) == {1}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dlperf.kvstore import ray_local
-from dlperf.workers import soon, wait_until
+from dlperf.workers import synchronized_start, wait_until
 
 WORKERS = 2
 BY_TCP, SHARED = "Ray", "Ray, shared memory"
@@ -86,7 +86,7 @@ def clocked(actors: list[Any]) -> float:
     import ray
 
     ray.get([each.prepare.remote() for each in actors])
-    moment = soon()
+    moment = synchronized_start()
     return float(max(ray.get([each.add_up.remote(moment) for each in actors])))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dlperf.asynchrony import backlog
-from dlperf.turns import Turns
+from dlperf.turns import InterleavedSamples
 
 
 def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
@@ -15,7 +15,7 @@ def test_trials_in_a_fresh_process_come_back_as_runs() -> None:
     (run,) = found["depth 2"]
     assert run.live >= backlog.BATCH_BYTES
     assert run.number == 3
-    assert backlog.taken(Turns([run]), "process").unit == "B"
+    assert backlog.taken(InterleavedSamples([run]), "process").unit == "B"
 
 
 def test_a_fresh_process_that_fails_says_why() -> None:

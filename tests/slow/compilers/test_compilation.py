@@ -30,21 +30,23 @@ def test_graphs_are_counted_at_breaks_and_at_new_shapes() -> None:
 
 
 def test_break_even_is_never_where_each_call_loses() -> None:
-    slow, fast = (Measurement(seconds, turns="t") for seconds in ((0.003,), (0.001,)))
+    slow, fast = (Measurement(seconds, pairing_id="t") for seconds in ((0.003,), (0.001,)))
     assert compilation.break_even(10, slow, fast) == pytest.approx(5000)
     assert compilation.break_even(10, fast, slow) == math.inf
 
 
 def test_break_even_is_unknown_where_the_turns_do_not_tell_who_wins() -> None:
-    before = Measurement((1.0, 1.0, 1.0, 1.0), turns="t")
-    after = Measurement((0.9, 1.1, 0.8, 1.2), turns="t")
+    before = Measurement((1.0, 1.0, 1.0, 1.0), pairing_id="t")
+    after = Measurement((0.9, 1.1, 0.8, 1.2), pairing_id="t")
     assert math.isnan(compilation.break_even(10, before, after))
     assert [compilation.in_words(n) for n in (math.nan, math.inf, 41.6)] == ["unclear", "∞", "42"]
 
 
 def test_break_even_is_unknown_where_the_medians_tell_another_winner() -> None:
-    before = Measurement((1.0, 2.0, 3.0, 4.0, 5.0), turns="t")
-    late, later = (Measurement((0.9, 1.9, third, 3.9, fifth), turns="t") for third, fifth in ((2.9, 9.0), (9.0, 4.9)))
+    before = Measurement((1.0, 2.0, 3.0, 4.0, 5.0), pairing_id="t")
+    late, later = (
+        Measurement((0.9, 1.9, third, 3.9, fifth), pairing_id="t") for third, fifth in ((2.9, 9.0), (9.0, 4.9))
+    )
     assert compilation.break_even(10, before, late) == pytest.approx(100)
     assert later.median > before.median  # though four of five turns were won
     assert math.isnan(compilation.break_even(10, before, later))

@@ -50,7 +50,7 @@ def test_a_program_is_given_its_inputs_and_its_samples_are_those_that_it_prints(
     assert (seconds.samples, seconds.calls_per_sample, seconds.unit) == ((2e-3,) * 3, 2, "s")
     sides = deploy.latencies(ways, package, x, rounds=2, samples=3)
     assert {name: len(m.samples) for name, m in sides.items()} == {"model": 2, "C++": 2}
-    assert sides["model"].turns == sides["C++"].turns
+    assert sides["model"].pairing_id == sides["C++"].pairing_id
     assert set(threads) == {1}
 
 

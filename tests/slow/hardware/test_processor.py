@@ -50,7 +50,7 @@ def told(monkeypatch: pytest.MonkeyPatch, module: Any, cycles: Mapping[str, floa
     def quickest(runs: Mapping[str, Any], *_: object, **__: object) -> dict[str, Measurement]:
         for run in runs.values():
             run()
-        return {name: Measurement((cycles[name] / ghz / 1e9,), "s", name, turns="t") for name in runs}
+        return {name: Measurement((cycles[name] / ghz / 1e9,), "s", name, pairing_id="t") for name in runs}
 
     monkeypatch.setattr(module, "quickest", quickest)
 

@@ -30,7 +30,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=disks.folder()) as made:
         monkeypatch.setattr(storage, "usual_folder", lambda: made)
         monkeypatch.setattr(storage, "SIZE", 2**25)
-        monkeypatch.setattr(storage, "PATIENCE", DEADLINE_S)  # others may use the disk, too
+        monkeypatch.setattr(storage, "TIMEOUT_S", DEADLINE_S)  # others may use the disk, too
         yield Path(made)
 
 

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from dlperf.environment import places
+from dlperf.environment import pinnable_cores
 from dlperf.multigpu.group import device_of
 from dlperf.multigpu.launching import launch
 from dlperf.workers import WorkerError
@@ -51,8 +51,8 @@ def test_processes_are_one_group_and_answer_and_their_lines_are_shown(capsys: py
     assert [answer["ranks"] for answer in answers] == [(0, 2, 0, 2), (1, 2, 1, 2)]
     assert [answer["variables"] for answer in answers] == [["0", "0", "2", "2"], ["1", "1", "2", "2"]]
     assert [answer["threads"] for answer in answers] == [(1, "1")] * 2
-    if len(places()) >= 2 and device_of(0, 2).type == "cpu":
-        assert [answer["cores"] for answer in answers] == [{core} for core in places()[:2]]
+    if len(pinnable_cores()) >= 2 and device_of(0, 2).type == "cpu":
+        assert [answer["cores"] for answer in answers] == [{core} for core in pinnable_cores()[:2]]
     assert [answer["sum"] for answer in answers] == [[3.0] * 3] * 2
     assert [len(answer["large"]) for answer in answers] == [10_000_000] * 2
     assert state() == before

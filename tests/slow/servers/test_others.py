@@ -16,7 +16,7 @@ def test_every_way_adds_up_in_turn_with_the_others():
     found = others.measured(SIZE, repeats=2, ways=ways)
     assert list(found) == ways
     assert all(len(seconds.samples) == 2 and min(seconds.samples) > 0 for seconds in found.values())
-    assert len({seconds.turns for seconds in found.values()}) == 1
+    assert len({seconds.pairing_id for seconds in found.values()}) == 1
 
 
 def test_ways_that_are_left_out_are_not_started():
