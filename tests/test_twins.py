@@ -25,13 +25,12 @@ def table(text: str) -> dict[str, list[str]]:
 
 
 def files(folder: Path) -> set[str]:
-    """Returns the files of a folder that hold anything but a docstring."""
-    found = sorted(folder.rglob("*.py"))
-    return {str(path.relative_to(folder)) for path in found if path.name != "__init__.py"}
+    """Returns the files of a folder, but for those that make it a package."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*.py") if path.name != "__init__.py"}
 
 
 def code(path: Path) -> set[str]:
-    """Returns what a test imports of the book and of its tests, as ``module.name``; and the modules' own names."""
+    """Returns what a test imports of the book and of its tests, as ``module.name``."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and re.match(r"(dlperf|booktools|tests|rehearsal)\b", node.module or ""):

@@ -22,8 +22,8 @@ MIB = 2**20
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[tuple[local.Cluster, Store]]:
-    """A cluster of one server, and a store of one of its two workers."""
-    config = local.config(1, 2, staleness=None)
+    """A cluster of one server, which is not given up on a busy machine, and a store of one of its two workers."""
+    config = local.config(1, 2, staleness=None, dead=600.0, lease=500.0)
     with local.Cluster(config) as cluster, connect(config, 0) as store:
         yield cluster, store
 
