@@ -47,6 +47,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Executed:
     edit_both(book, PAGE, "1 + 2", SEES)
     for_a_gpu, noted = folder / "for-a-gpu", folder / "noted"
     for_a_gpu.write_text("{}", encoding="ascii")
+    noted.touch()
     given = clock.variables(SEED, lines.variables(noted, variables(folder, for_a_gpu, None, 0)))
     return Executed(book, rehearse(book, PAGE, folder, given), lines.read(noted))
 

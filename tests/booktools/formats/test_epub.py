@@ -45,6 +45,8 @@ def test_the_pages_of_a_site_make_a_book_the_same_twice(tmp_path: Path) -> None:
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
     data = make_epub(book, book.languages[0], tmp_path)
     check_structure(data)
+    for name in ("cover", "one", "two"):
+        assert f'href="{name}.xhtml"' in read(data, "package.opf")
     assert "text" in read(data, "one.xhtml")
     assert make_epub(book, book.languages[0], tmp_path) == data
 
