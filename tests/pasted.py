@@ -1,7 +1,7 @@
 """Programs that are not the book's, and which cells of *Why is my training slow?* a reader pastes into them for a leaf.
 
 Which cells those are, the table at the page's beginning says; it is read here, and nowhere written again. Run as a
-program in each of two processes, it pastes all leaves into these programs: ``torchrun … -m tests.pasted OUT``.
+program in each of two processes, it pastes all leaves into these programs: ``torchrun … -m tests.pasted OUT [LEAF …]``.
 """
 
 from __future__ import annotations
@@ -205,8 +205,8 @@ TRAINS = re.compile(r"\b(step|model|loader|batch|train)\b")
 """What tells a cell that has to do with the program from one that only times a product or a copy."""
 
 
-def main(out: Path) -> None:
-    """Pastes each leaf into each program, on all ranks at once, and then what the page prints for several processes."""
+def main(out: Path, *leaves: str) -> None:
+    """Pastes leaves, else all, into each program, on all ranks at once, and then what the page prints for several."""
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo")
@@ -214,17 +214,18 @@ def main(out: Path) -> None:
     for name, own in PROGRAMS.items():
         torch.manual_seed(0)
         pasted = Pasted(own())
-        for leaf in pasted.needs:
+        some = leaves or list(pasted.needs)
+        for leaf in some:
             pasted.leaf(leaf, only=TRAINS)
         names = pasted.leaf(PROCESSES)
         exec("import torch.distributed as dist", names)  # as the page says
         paste((inspect.getsource(getattr(ranks, each)) for each in ("pace", "sent")), names)
         pace = names["pace"](names["step"], names["model"], steps=2)
-        found[name] = {"leaves": list(pasted.needs), "pace": pace, "sent": names["sent"](names["step"], names["model"])}
+        found[name] = {"leaves": some, "pace": pace, "sent": names["sent"](names["step"], names["model"])}
     if torch.distributed.get_rank() == 0:
         out.write_text(json.dumps(found), encoding="ascii")
     torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

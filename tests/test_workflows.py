@@ -21,6 +21,7 @@ from booktools.commands import external_links, github, publication
 from booktools.site import cover
 from booktools.source.book import BookError
 from tests import published
+from tests.clones import clone_of_the_tree, git, run_line
 from tests.conftest import ROOT
 from tests.workflows import ELSEWHERE, FOLDER, STANDING_IN, Workflow, problems, targets, workflows
 
@@ -79,6 +80,15 @@ def test_every_line_can_be_made() -> None:
 def test_lines_that_are_not_run_here_are_lines_of_a_workflow() -> None:
     ran = {target for each in workflows() for step in each.steps for target in step.targets}
     assert ELSEWHERE.keys() <= ran
+
+
+def test_a_line_is_run_in_a_clone_of_the_tree_at_hand(tmp_path: Path) -> None:
+    """One that needs no environment; `tests/long/test_workflows.py` runs those of the workflows."""
+    clone = clone_of_the_tree(tmp_path / "clone")
+    assert set(run_line(clone, "make help").split()) >= KNOWN
+    assert git(clone, "status", "--porcelain") == ""
+    with pytest.raises(AssertionError, match="No rule to make target"):
+        run_line(clone, "make nothing-of-the-kind | cat")
 
 
 def test_every_hash_stands_in_the_list_of_those_seen_elsewhere() -> None:

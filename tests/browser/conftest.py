@@ -8,15 +8,15 @@ from __future__ import annotations
 import functools
 import http.server
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from booktools.formats.pdf.printing import chromium
 from booktools.source.book import Book, BookError, Language
 from tests import sites
 from tests.conftest import ROOT
@@ -26,10 +26,6 @@ SUB_PATH = "/some/sub/path/"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 DEADLINE_MS = 180_000
 """How long the browser may take for anything: it only ends a hang."""
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 expect.set_options(timeout=DEADLINE_MS)
 
 NewContext = Callable[..., BrowserContext]
@@ -117,23 +113,14 @@ def base(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue(f"{request.param}_base")
 
 
-def _launch(playwright: Playwright) -> Browser:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    try:
-        return playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=DEADLINE_MS)
-    except Error as error:
-        pytest.fail(
-            f"no browser: install Chromium, or run `python -m playwright install chromium`\n{error}", pytrace=False
-        )
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium with a fresh profile."""
-    with sync_playwright() as playwright:
-        chromium = _launch(playwright)
-        yield chromium
-        chromium.close()
+    """One Chromium with a fresh profile, as the PDF is printed by."""
+    try:
+        with chromium() as found:
+            yield found
+    except BookError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture

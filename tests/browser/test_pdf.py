@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from booktools.formats.archive import epoch
 from booktools.formats.pdf import fonts
 from booktools.formats.pdf.document import LISTED
-from booktools.formats.pdf.making import compose
+from booktools.formats.pdf.making import compose, make_pdf
 from booktools.formats.pdf.packing import pack
 from booktools.formats.pdf.printing import open_document, page_numbers, print_settled
 from booktools.formats.volume import Entry
@@ -57,6 +57,16 @@ def made(
     page.close()
     file = Printed(pack(data, entries, facts, language.html, epoch(ROOT)))
     return Made(path, entries, file, folios, page_numbers(data))
+
+
+def test_a_page_is_a_whole_file_the_same_twice(browser: Browser, site: Path) -> None:
+    book = Book(ROOT)
+    vars(book)["pages"] = PAGES[:1]
+    data = make_pdf(browser, book, languages()[0], site)
+    file = Printed(data)
+    assert file.outline()
+    assert (file.dead_links(), file.odd_sizes(), file.blank_pages()) == ([], [], [])
+    assert make_pdf(browser, book, languages()[0], site) == data
 
 
 def test_the_outline_has_every_chapter_and_section_on_its_page(made: Made) -> None:

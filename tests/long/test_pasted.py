@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.conftest import ROOT
 from tests.pasted import PROGRAMS, Pasted, needs
 from tests.slow.test_pasted import check_leaf
+from tests.torchrun import on_two_ranks
 
 
 @pytest.fixture(scope="module", params=PROGRAMS)
@@ -33,18 +29,7 @@ def test_a_leaf_runs_in_every_program(pasted: Pasted, leaf: str) -> None:
 
 
 def test_two_ranks_run_every_leaf(tmp_path: Path) -> None:
-    out = tmp_path / "found.json"
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    variables = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}/code:{ROOT}"}
-    done = subprocess.run(
-        [*launcher, "-m", "tests.pasted", out],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text(encoding="ascii"))
+    found = on_two_ranks("tests.pasted", tmp_path / "found.json")
     assert list(found) == list(PROGRAMS)
     for each in found.values():
         assert each["leaves"] == list(needs())

@@ -5,10 +5,6 @@ This compares measured times.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +12,9 @@ import pytest
 import torch
 
 from tests import diagnosis
-from tests.conftest import ROOT
 from tests.slow_reports import reports
 from tests.slow_reports.rank_zero_writes_the_report import WRITING_S
+from tests.torchrun import on_two_ranks
 
 TIMED = {
     report.__name__.rpartition(".")[2]: report for report in reports() if report.TIMED and not hasattr(report, "RANKS")
@@ -54,19 +50,8 @@ def test_it_is_not_found_where_it_is_mended(name: str) -> None:
 
 
 def test_two_ranks_find_who_is_late_and_what_is_sent_too_often(tmp_path: Path) -> None:
-    out = tmp_path / "found.json"
     together = [report.__name__.rpartition(".")[2] for report in reports() if hasattr(report, "RANKS")]
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    variables = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}/code:{ROOT}"}
-    done = subprocess.run(
-        [*launcher, "-m", "tests.ranked", out, *together],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text(encoding="ascii"))
+    found = on_two_ranks("tests.ranked", tmp_path / "found.json", *together)
     times = {name: each["sent"] for name, each in found.items()}
     assert times.pop("sent_after_every_part with fault") == pytest.approx(4)
     assert list(times.values()) == pytest.approx([1, 1, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -17,8 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import IterableDataset
 
+from tests import pasted
 from tests.diagnosis import PAGE, Names, define, shown
 from tests.pasted import PROGRAMS, TOP, TRAINS, Pasted, Residual, images, needs, program, sections, series
+from tests.torchrun import ALONE
 
 
 @pytest.fixture
@@ -51,6 +54,27 @@ def check_leaf(pasted: Pasted, leaf: str) -> None:
     forward = pasted.names["model"].forward
     pasted.leaf(leaf, only=None if pasted.names["model"].__class__ is Residual else TRAINS)
     assert pasted.names["model"].forward == forward
+
+
+def test_what_two_ranks_paste_a_single_one_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A leaf and what the page prints for several processes, in one program; `tests/long` starts two ranks."""
+    monkeypatch.setattr(pasted, "PROGRAMS", {"words": PROGRAMS["words"]})
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+    threads, out = torch.get_num_threads(), tmp_path / "found.json"
+    try:
+        pasted.main(out, "slow-number")
+    finally:
+        torch.set_num_threads(threads)
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+    found = json.loads(out.read_text(encoding="ascii"))["words"]
+    assert found["leaves"] == ["slow-number"]
+    assert found["sent"] == pytest.approx(1)
+    assert [len(rank["waits"]) for rank in found["pace"]] == [2]
+    assert "rank_0_waits" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")

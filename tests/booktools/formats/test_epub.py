@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from booktools.formats.epub.making import volume_files
+from booktools.formats.epub.making import make_epub, volume_files
 from booktools.formats.epub.mathml import mathml
 from booktools.formats.epub.package import Facts, pack
-from booktools.source.book import BookError
-from tests.booktools.formats.small import small_volume
+from booktools.source.book import Book, BookError
+from tests import epubs
+from tests.booktools.formats.small import PAGES, small_volume
+from tests.conftest import ROOT
 from tests.epubs import check_structure
 
 FACTS = Facts("A & B", "C", "en", "free", 1_700_000_000)
@@ -32,6 +36,37 @@ def read(data: bytes, name: str) -> str:
 
 def test_every_file_is_listed_every_page_is_xml_and_every_link_leads_somewhere(packed: bytes) -> None:
     check_structure(packed)
+
+
+def test_the_pages_of_a_site_make_a_book_the_same_twice(tmp_path: Path) -> None:
+    book = Book(ROOT)
+    vars(book)["pages"] = list(PAGES)
+    for name, text in PAGES.items():
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    data = make_epub(book, book.languages[0], tmp_path)
+    check_structure(data)
+    for name in ("cover", "one", "two"):
+        assert f'href="{name}.xhtml"' in read(data, "package.opf")
+    assert "text" in read(data, "one.xhtml")
+    assert make_epub(book, book.languages[0], tmp_path) == data
+
+
+def test_what_epubcheck_says_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a stand-in for it, which finds fault with what is no archive, and fails where there is no file."""
+    checker = tmp_path / "epubcheck"
+    checker.write_text(
+        "#!/bin/sh\ntest -e $1 || exit 7\ngrep -q PK $1 || echo 'ERROR(PKG-003): it is no archive'\necho Done\n",
+        encoding="ascii",
+    )
+    checker.chmod(0o755)
+    monkeypatch.setattr(epubs, "DEBIAN_JAR", tmp_path / "none")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert epubs.epubcheck() == [str(checker)]
+    for name, text, said in (("good", "PK", []), ("bad", "text", ["ERROR(PKG-003): it is no archive"])):
+        (tmp_path / name).write_text(text, encoding="ascii")
+        assert epubs.complaints(tmp_path / name) == said
+    with pytest.raises(AssertionError):
+        epubs.complaints(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.gpu.conftest import Run
+from tests.gpu.test_pasted import check_leaf_on_gpu
 from tests.pasted import needs
 
 SIMULATED = ("images", "words")
@@ -14,14 +15,4 @@ SIMULATED = ("images", "words")
 @pytest.mark.parametrize("own", SIMULATED)
 @pytest.mark.parametrize("leaf", needs())
 def test_a_leaf_runs_on_a_gpu_in_every_program(run: Run, leaf: str, own: str) -> None:
-    assert not run(f"""
-import warnings
-import torch
-from tests.pasted import PROGRAMS, Pasted
-from tests.slow.test_pasted import check_leaf
-warnings.filterwarnings("ignore")
-torch.manual_seed(0)
-pasted = Pasted(PROGRAMS[{own!r}]("cuda"))
-assert {{each.device.type for each in pasted.names["model"].parameters()}} == {{"cuda"}}
-check_leaf(pasted, {leaf!r})
-""")
+    check_leaf_on_gpu(run, leaf, own)

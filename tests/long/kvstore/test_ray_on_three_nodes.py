@@ -16,7 +16,7 @@ import torch
 
 from dlperf.kvstore import Lost, StoreError, connect
 from tests.kvstore import interface
-from tests.long.kvstore.test_ray_on_one_node import COUNT, ray_of, running, survives, whole
+from tests.kvstore.on_ray import COUNT, ray_of, running, survives, whole
 from tests.processes import DEADLINE_S, alive, wait_until
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from dlperf.servers import others
-from tests.long.servers import ray_sum
+from tests.servers import ray_sum
 
 SIZE = 160_000_000
 TURNS = 5
