@@ -68,7 +68,7 @@ def test_a_step_and_its_operators_take_turns(monkeypatch: pytest.MonkeyPatch) ->
         Operator("mm", 1, 2**30, alone=lambda: clock.takes(0.02)),
     ]
     step, alone = prediction.in_turn(clock.takes(0.03), ops, "cpu", repeats=3)
-    assert step.mark == alone.mark
+    assert step.pairing_id == alone.pairing_id
     assert step == pytest.approx([0.03] * 3)
     assert prediction.typical(alone) == pytest.approx({("add", 0, 2**30): 0.01, ("mm", 1, 2**30): 0.02})
 
