@@ -633,24 +633,6 @@ def test_an_interrupted_wait_leaves_the_engine_usable() -> None:
         signal.signal(signal.SIGINT, handler)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_an_array_on_a_gpu_does_not_wait_for_the_engines_own_stream() -> None:
-    begun = threading.Event()
-
-    def long() -> None:
-        torch.cuda._sleep(2 * 10**9)  # about a second
-        begun.set()
-
-    with Engine(["cuda:0"]) as engine:
-        [engine.array(torch.ones(4, device=place)) for place in ("cpu", "cuda:0")]  # a first use may wait anyway
-        op = engine.enqueue(long)
-        assert begun.wait(LONG)
-        x = engine.array(torch.ones(4))
-        y = engine.array(torch.ones(4, device="cuda:0"))
-        assert not op.done
-        assert (x + y).sum().item() == 8
-
-
 @pytest.mark.parametrize("chained", [False, True])
 def test_a_failure_that_was_handled_keeps_no_values_alive(chained: bool) -> None:
     def fail(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
