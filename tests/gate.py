@@ -38,7 +38,7 @@ AT_ONCE = 2
 """How many pieces run at a time. Each waits for links and processes for a third of its time or more, which leaves a
 core to another: on two Zen 5 cores all took 23 minutes so, for 31 minutes of a core."""
 LAST_LINES = 15
-GRACE_S = 30.0
+GRACE_S = 60.0
 """How long a piece may take to end when all of it is interrupted."""
 
 

@@ -14,6 +14,7 @@ import torch
 from dlperf import timing, turns
 from dlperf.measurement import Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
+from tests.processes import DEADLINE_S
 
 
 def test_benchmark_prints_what_textbook_readers_know(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +42,7 @@ def test_benchmark_waits_only_where_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_sleep_is_measured_no_shorter_than_it_is() -> None:
-    m = measure(lambda: time.sleep(0.005), "sleep", repeats=5)
+    m = measure(lambda: time.sleep(0.005), "sleep", repeats=5, max_seconds=DEADLINE_S)
     assert m.unit == "s"
     assert min(m.samples) >= 0.005
     assert len(m.samples) == 5
@@ -78,7 +79,7 @@ def test_sides_are_taken_in_turn() -> None:
         time.sleep(0.02)
 
     # Said to be the CPU's: a clock that waits for a GPU costs more, so that a sample would take many calls.
-    both = compare({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=4, device="cpu")
+    both = compare({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=4, device="cpu", max_seconds=DEADLINE_S)
     turn = [name for name in "ab" for _ in range(both[name].calls_per_sample)]
     assert order[-4 * len(turn) :] == turn * 4
 
@@ -107,7 +108,7 @@ def test_a_measurement_waits_for_its_device_at_both_ends(monkeypatch: pytest.Mon
     events: list[object] = []
     monkeypatch.setattr(timing, "synchronize", events.append)
     monkeypatch.setattr(timing, "environment", lambda device: {})
-    m = measure(lambda: (events.append("call"), time.sleep(0.03)), repeats=2, device="cuda:1")
+    m = measure(lambda: (events.append("call"), time.sleep(0.03)), repeats=2, device="cuda:1", max_seconds=DEADLINE_S)
     sample = [torch.device("cuda", 1), *["call"] * m.calls_per_sample, torch.device("cuda", 1)]
     assert events[-2 * len(sample) :] == sample * 2
 
@@ -118,7 +119,7 @@ def test_few_samples_are_warned_of() -> None:
         compare({"a": sleep}, max_seconds=0.03)
     with warnings.catch_warnings():
         warnings.simplefilter("error", timing.FewSamplesWarning)
-        compare({"a": sleep}, repeats=2)  # as many as were asked for
+        compare({"a": sleep}, repeats=2, max_seconds=DEADLINE_S)  # as many as were asked for
 
 
 @pytest.mark.parametrize(("left", "samples"), [(math.inf, 30), (2.5, 17), (0.5, 5), (0.0625, 3), (0.0, 1)])

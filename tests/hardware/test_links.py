@@ -69,18 +69,20 @@ def test_a_lost_connection_is_noticed() -> None:
 
 def test_a_host_may_take_a_minute_until_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process imports what it needs first; `_reach` sleeps between its tries, and here nobody sleeps."""
-    waited, listening = list[float](), list[socket.socket]()
+    waited = list[float]()
+    with socket.socket() as host:
+        host.bind(("127.0.0.1", 0))  # the port is its own from here on, and refuses whoever comes
 
-    def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        if sum(waited) >= 60 and not listening:
-            listening.append(socket.create_server(("127.0.0.1", links.PORT)))
+        def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            if sum(waited) >= 60:
+                host.listen()
 
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        monkeypatch.setattr(links, "PORT", free.getsockname()[1])
-    monkeypatch.setattr(links.time, "sleep", sleep)
-    with links._reach("127.0.0.1") as end, listening[0]:
-        assert end.getpeername() == ("127.0.0.1", links.PORT)
+        monkeypatch.setattr(links, "PORT", host.getsockname()[1])
+        monkeypatch.setattr(links.time, "sleep", sleep)
+        with links._reach("127.0.0.1") as end:
+            assert end.getpeername() == host.getsockname()
+    assert sum(waited) >= 60
 
 
 def test_a_message_crosses_shared_memory() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import product
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from dlperf.kvstore import SGD, Adam, Refused, StoreError
-from tests.processes import DEADLINE_S
+from dlperf.kvstore import SGD, Adam, Refused, StoreError, wire
+from tests.processes import DEADLINE_S, wait_until
 
 Stores = list[Any]
 
@@ -27,16 +26,33 @@ def end_round(stores: Stores) -> None:
 
 
 def again(stores: Stores, worker: int) -> None:
-    """Has another process take the place of a worker: the former one must not have closed its store."""
+    """Has another process take the place of a worker: the former one must not have closed its store.
+
+    The new one is in the list before it is connected, which may have to wait for others.
+    """
     former = stores[worker]
-    stores[worker] = type(former)(former.config, worker)
+    stores[worker] = object.__new__(type(former))
+    stores[worker].__init__(former.config, worker)
     former.close()
 
 
-def is_late(call: Future[Any]) -> bool:
-    """Returns whether a call has not come to its end in a while."""
-    time.sleep(0.3)
+def waits_for_others(store: Any, call: Future[Any]) -> bool:
+    """Returns whether a call that ends a round goes on when every server has said that it waits for other workers.
+
+    What they said before does not count: they are asked again, and say so again.
+    """
+    for lane in ends_of_a_round(store):
+        for ticket in lane:
+            ticket.waits_for = ()
+    said = lambda: all(any(ticket.waits_for for ticket in lane) for lane in ends_of_a_round(store))
+    assert wait_until(lambda: call.done() or said())
     return not call.done()
+
+
+def ends_of_a_round(store: Any) -> list[list[Any]]:
+    """Returns for each range a worker's requests to end a round that are under way."""
+    lanes = [list(lane.under_way.values()) for lane in store._client.lanes]
+    return [[ticket for ticket in lane if isinstance(ticket.message, wire.Tick)] for lane in lanes]
 
 
 def pushes_of_a_round_are_added_up(stores: Stores) -> None:
@@ -162,13 +178,13 @@ def who_has_left_and_comes_back_is_in_the_round_of_the_others(stores: Stores) ->
     with ThreadPoolExecutor() as pool:
         both(stores, lambda _, store: store.push("left", one))
         back = pool.submit(stores[1].clock)  # the first, and it already waits for the other
-        assert is_late(back)
+        assert waits_for_others(stores[1], back)
         assert torch.equal(stores[1].pull("left"), 3 * one)
         stores[0].clock()
         back.result(DEADLINE_S)
         assert torch.equal(stores[1].pull("left"), 5 * one)
         waiting = pool.submit(stores[0].clock)  # and the other for it
-        assert is_late(waiting)
+        assert waits_for_others(stores[0], waiting)
         stores[1].clock()
         waiting.result(DEADLINE_S)
 
@@ -182,7 +198,7 @@ def who_is_started_again_ends_the_round_that_its_former_process_was_in(stores: S
         stores[0].push("again", one)
         waiting = pool.submit(stores[0].clock)
         again(stores, 1)
-        assert is_late(waiting)
+        assert waits_for_others(stores[0], waiting)
         assert stores[1].rounds == stores[0].rounds
         stores[1].create("again", 0 * one)
         stores[1].clock()
@@ -197,11 +213,11 @@ def who_had_ended_a_round_when_it_was_started_again_waits_for_the_others(stores:
     stores[1].push("ended", one)
     with ThreadPoolExecutor() as pool:
         former = pool.submit(stores[1].clock)
-        assert is_late(former)
+        assert waits_for_others(stores[1], former)
         back = pool.submit(again, stores, 1)
-        assert is_late(back)
         with pytest.raises(StoreError, match="another process is worker 1 now"):
             former.result(DEADLINE_S)
+        assert waits_for_others(stores[1], back)  # the new one, which the scheduler has heard
         stores[0].push("ended", one)
         stores[0].clock()
         back.result(DEADLINE_S)

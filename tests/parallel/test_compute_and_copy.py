@@ -121,17 +121,6 @@ def test_variants_take_turns_and_the_first_turn_does_not_count() -> None:
     assert compute_and_copy.typical([compute_and_copy.Trial(s, 0, (s,)) for s in (3, 1, 2)]) == (2,)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("streams", [1, 2])
-def test_a_gpu_overlaps_only_with_a_second_stream(streams: int) -> None:
-    results = compute_and_copy.Results(6, 2000, 2000, "cuda")
-    for steps in (compute_and_copy.products_first(6), compute_and_copy.each_then_its_copy(6)):
-        trial = compute_and_copy.run_on_gpu(results, steps, results.copy_kept, streams)
-        assert (trial.overlap > 0) == (streams == 2)
-        for copy, product in zip(results.copies, results.products, strict=True):
-            assert torch.equal(copy, product.cpu())
-
-
 def test_hidden_is_a_share_of_the_shorter_side() -> None:
     ops = [Op("product", 0, 4), Op("product", 4, 8), Op("copy", 4, 6), Op("copy", 8, 10)]
     assert compute_and_copy.Trial(10, 0, ops).hidden == 0.5

@@ -12,6 +12,7 @@ import torch
 
 from dlperf.kvstore import Config, Store, connect, local, processes
 from dlperf.kvstore.history import Read, objections
+from dlperf.kvstore.membership import View
 from dlperf.network import unavailable
 from tests.kvstore import on_hosts
 from tests.kvstore.busy import PLACES, Busy
@@ -24,24 +25,34 @@ def whole(config: Config, stores: list[Store]) -> bool:
     return all(len(chain) == config.copies and view.is_up(r) for r, chain in enumerate(view.chains))
 
 
-def suffer(cluster: local.Cluster, chance: random.Random) -> None:
-    """Has a server killed and started again, or stopped for longer than it takes to be given up; or the scheduler."""
+def suffer(cluster: local.Cluster, chance: random.Random, view: Callable[[], View]) -> None:
+    """Has a server killed and started again, or stopped for longer than it takes to be given up; or the scheduler.
+
+    Returns when a worker's ``view`` shows that the others have noticed: who was given up, that it is back.
+    """
     gone = [n for n, process in enumerate(cluster.servers) if process is None or process.exitcode is not None]
     assert not gone, f"servers {gone} ended by themselves: {cluster.words()}"
     which, what = chance.randrange(len(cluster.servers)), chance.choice(["kill", "pause", "scheduler"])
+    before = view()
     if what == "kill":
         cluster.kill(which)
         time.sleep(chance.uniform(0.0, 3.0))
         cluster.start(which)
+        noticed = lambda: view().runs[which] not in (0, before.runs[which])
     elif what == "pause":
         cluster.pause(which)
-        time.sleep(chance.uniform(0.1, 4.0))
+        time.sleep(seconds := chance.uniform(0.1, 4.0))
+        given_up = seconds < cluster.config.dead or wait_until(lambda: view().epoch > before.epoch)
         cluster.resume(which)
+        assert given_up, cluster.words()
+        noticed = lambda: view().runs[which] != 0
     else:
         assert cluster.scheduler is not None
         processes.end(cluster.scheduler)
         time.sleep(chance.uniform(0.0, 1.0))
         cluster.start_scheduler()
+        noticed = lambda: view().epoch > before.epoch  # it begins with one when all servers have reported
+    assert wait_until(noticed), cluster.words()
 
 
 def lose_nothing(faults: int, seed: int, folder: Path) -> None:
@@ -55,8 +66,7 @@ def lose_nothing(faults: int, seed: int, folder: Path) -> None:
             store.create("k", torch.zeros(PLACES, dtype=torch.uint8))
         workers = [Busy(store, range(i, PLACES, 2), i, pause) for i, store in enumerate(stores)]
         for _ in range(faults):
-            suffer(cluster, chance)
-            time.sleep(0.3)
+            suffer(cluster, chance, lambda: first.view)
             assert wait_until(lambda: whole(config, stores)), cluster.words()
         assert wait_until(lambda: sum(len(worker.additions) for worker in workers) > 5 * faults)
         for worker in workers:

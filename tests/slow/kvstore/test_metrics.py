@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dlperf.kvstore import Refused, client, connect, local, security, wire
 from dlperf.kvstore.client import FROM_SERVER
+from tests.kvstore.limits import LONG
 from tests.processes import DEADLINE_S, wait_until
 
 
@@ -29,7 +30,7 @@ def test_bytes_times_queues_and_refusals_are_counted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         client, "Ticket", partial(client.Ticket, again=1e3)
     )  # an answer may be late: nothing goes twice
-    config = local.config(1, 1, lease=500.0, dead=600.0)  # nobody is taken for lost
+    config = local.config(1, 1, **LONG)
     with local.Cluster(config, metrics=True) as cluster, connect(config, 0) as store:
         value = torch.zeros(1_000_000)
         store.create("k", value)
@@ -52,7 +53,7 @@ def test_bytes_times_queues_and_refusals_are_counted(monkeypatch: pytest.MonkeyP
 
 
 def test_the_timeline_is_written_when_the_server_stops(tmp_path: Path) -> None:
-    config = local.config(1, 1)
+    config = local.config(1, 1, **LONG)
     with local.Cluster(config, more=("--timeline", str(tmp_path / "trace.json"))) as cluster:
         with connect(config, 0) as store:
             store.create("k", torch.zeros(1000))
@@ -66,7 +67,7 @@ def test_the_timeline_is_written_when_the_server_stops(tmp_path: Path) -> None:
 
 def test_a_push_whose_acknowledgement_was_lost_is_counted_as_one_that_came_again() -> None:
     """The server has it, and the worker, which never hears of that, sends it again."""
-    config = local.config(1, 1, staleness=None, lease=500.0, dead=600.0, nearby="tcp")
+    config = local.config(1, 1, staleness=None, nearby="tcp", **LONG)
     with local.Cluster(config, metrics=True) as cluster, connect(config, 0) as store:
         store.create("k", torch.zeros(3))
         store.push("k", torch.ones(3))

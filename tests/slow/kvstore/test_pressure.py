@@ -14,6 +14,7 @@ import torch
 import zmq
 
 from dlperf.kvstore import Store, connect, local, wire
+from tests.kvstore.limits import LONG
 from tests.kvstore.malformed import check_goes_on, check_refused
 from tests.kvstore.pushes import counted
 
@@ -23,7 +24,7 @@ MIB = 2**20
 @pytest.fixture(scope="module")
 def live() -> Iterator[tuple[local.Cluster, Store]]:
     """A cluster of one server, which is not given up on a busy machine, and a store of one of its two workers."""
-    config = local.config(1, 2, staleness=None, dead=600.0, lease=500.0)
+    config = local.config(1, 2, staleness=None, **LONG)
     with local.Cluster(config) as cluster, connect(config, 0) as store:
         yield cluster, store
 
@@ -76,8 +77,11 @@ memory = psutil.Process().memory_info
 print(memory().rss, flush=True)
 sys.stdin.readline()  # the server has been stopped
 pending = [store.start_push("k", value) for _ in range(20)]
-import time
-time.sleep(3)
+tickets = [ticket for each in pending for ticket in each._tickets]
+while True:  # until each part is sent, or waits for room
+    lanes = list(store._client.lanes)
+    if sum(len(lane.under_way) + len(lane.waiting) for lane in lanes) == len(tickets):
+        break
 print(memory().rss, flush=True)
 sys.stdin.readline()  # it goes on
 for each in pending:
@@ -89,7 +93,7 @@ store.close()
 
 
 def test_a_server_that_does_not_read_costs_a_worker_its_window_and_no_more() -> None:
-    config = local.config(1, 1, staleness=None, dead=60.0, lease=50.0)
+    config = local.config(1, 1, staleness=None, patience=600.0, **LONG)
     with local.Cluster(config) as cluster:
         worker = subprocess.Popen(
             [sys.executable, "-c", PUSHES, str(cluster.file)],

@@ -12,6 +12,7 @@ import zmq.auth
 
 from dlperf.kvstore import Config, connect, local, peers, security, wire
 from dlperf.kvstore.config import next_port
+from tests.kvstore.limits import LONG
 from tests.processes import DEADLINE_S
 
 FROM_SCHEDULER = wire.decoder(peers.FromScheduler)
@@ -54,7 +55,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_who_has_no_keys_or_others_hears_nothing(keys: str, others: str) -> None:
-    config = local.config(2, 1, copies=2, keys=keys, staleness=None)
+    config = local.config(2, 1, copies=2, keys=keys, staleness=None, **LONG)
     beat = wire.encode(peers.Beat("worker", 0, 1, 0, 0))
     pull = wire.encode(wire.Pull(1, 0, 0, 0, 1, "k", 0))
     front, back = config.servers[0], next_port(config.servers[0])
@@ -104,7 +105,7 @@ def connects(address: str, role: str, keys: str | None, should: bool = True) -> 
 
 def test_with_the_key_of_a_worker_nobody_speaks_for_a_server(keys: str) -> None:
     """A beat as of a new process of server 0 would have the real one sent away, and its ranges with it."""
-    config = local.config(2, 1, copies=2, keys=keys, staleness=None, lease=500.0, dead=600.0)
+    config = local.config(2, 1, copies=2, keys=keys, staleness=None, **LONG)
     with local.Cluster(config), connect(config, 0) as store:
         epoch = store.view.epoch
         for message in (peers.Beat("server", 0, 77, 0, 0), peers.CaughtUp(epoch, 0, 1), peers.Stuck(epoch, 0, 0, 1)):

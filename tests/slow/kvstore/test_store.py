@@ -14,12 +14,13 @@ import torch
 
 from dlperf.kvstore import StoreError, Unreachable, connect, local
 from tests.kvstore import interface
+from tests.kvstore.limits import LONG
 from tests.processes import alive, wait_until
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one copy", "two copies"])
 def stores(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
-    config = local.config(servers=2, workers=2, copies=request.param)
+    config = local.config(servers=2, workers=2, copies=request.param, **LONG)
     with local.Cluster(config):
         stores = [connect(config, worker) for worker in range(2)]  # a check may put another in the place of one
         yield stores
@@ -39,7 +40,7 @@ def test_without_a_scheduler_a_worker_says_so() -> None:
 
 
 def test_a_worker_takes_over_from_its_former_process() -> None:
-    config = local.config(1, 1)
+    config = local.config(1, 1, **LONG)
     with local.Cluster(config):
         first = connect(config, 0)
         first.create("k", torch.zeros(2))
@@ -55,7 +56,7 @@ def test_a_worker_takes_over_from_its_former_process() -> None:
 
 
 def test_nobody_waits_for_a_thread_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = local.config(1, 1)
+    config = local.config(1, 1, **LONG)
     with local.Cluster(config):
         store: Any = connect(config, 0)
         store.create("k", torch.zeros(2))
@@ -71,7 +72,7 @@ def test_nobody_waits_for_a_thread_that_has_ended(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_that_is_asked_to_stop_leaves_its_range_to_the_others() -> None:
-    config = local.config(3, 1, copies=2, staleness=None, lease=50.0, dead=59.0)  # who leaves waits as long to be freed
+    config = local.config(3, 1, copies=2, staleness=None, **LONG)
     with local.Cluster(config) as cluster, connect(config, 0) as store:
         value = torch.randn(300_000)
         store.create("k", value)
