@@ -372,13 +372,13 @@ def a_run(depth: float, returned: float, process: int = 0) -> backlog.Run:
 
 def test_without_a_bound_the_clocks_of_other_runs_say_what_is_left() -> None:
     """A front end ten times as fast has put in ten batches when one is done; that nine are left needs no formula."""
-    clocked, sync = InterleavedSamples([a_run(backlog.UNBOUNDED, 0.1)], "turns"), InterleavedSamples([a_run(2, 1.0, 7)])
+    clocked, sync = InterleavedSamples([a_run(backlog.UNBOUNDED, 0.1)]), InterleavedSamples([a_run(2, 1.0, 7)], "turns")
     assert backlog.ahead(clocked, 10).samples == pytest.approx((9 - 1,))
     assert backlog.ahead(clocked, 20).samples == pytest.approx((18 - 1,))
     free = backlog.predicted(clocked, sync, 10, backlog.UNBOUNDED)
     assert free.samples == pytest.approx((7 + 8 * backlog.BATCH_BYTES,))
     assert free.unit == "B"
-    assert free / clocked.measurement(lambda run: run.process + 1, "B")  # taken in turn
+    assert free / sync.measurement(lambda run: run.process, "B")  # taken in turn
     assert backlog.predicted(clocked, sync, 10, 2).samples == (7 + 2 * backlog.BATCH_BYTES,)
 
 

@@ -211,12 +211,11 @@ def _prepare(widths: tuple[int, ...], device: str) -> None:
 def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[str, InterleavedSamples[Run]]:
     """Returns the runs that wait for each batch, ``synchronous``, and those of each queue ``depth``, taken in turn.
 
-    And ``clocked``, half as long without a bound: what predicts the others. ``options`` are those of `train`.
+    ``options`` are those of `train`.
     """
     torch.set_num_threads(1)
     gc.freeze()  # modules stay: the collector need not look through them before each run
-    engines = {"clocked": UNBOUNDED, "synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
-    half = {"clocked": {"number": max(2, options["number"] // 2)}}
+    engines = {"synchronous": UNBOUNDED} | {f"depth {depth}": depth for depth in depths}
 
     def run(name: str, **options: Any) -> Run:
         with Engine([options.get("device", "cpu")], engines[name]) as engine:
@@ -224,7 +223,7 @@ def trials(depths: Iterable[float], repeats: int = 5, **options: Any) -> dict[st
 
     for name in engines:
         run(name, **options | {"number": 10})  # warms up
-    sides = {name: partial(run, name, **options | half.get(name, {})) for name in engines}
+    sides = {name: partial(run, name, **options) for name in engines}
     return interleave(sides, repeats, warm_up=0)
 
 
@@ -268,13 +267,13 @@ def ahead(clocked: InterleavedSamples[Run], number: int) -> Measurement:
 def predicted(
     clocked: InterleavedSamples[Run], synchronous: InterleavedSamples[Run], number: int, depth: float
 ) -> Measurement:
-    """Returns the bytes that ``process`` should grow by with a queue of ``depth``, in turn with those ``clocked``.
+    """Returns the bytes that ``process`` should grow by with a queue of ``depth``, in turn with ``synchronous`` runs.
 
-    That is the median when ``synchronous``, and as many batches as the queue is deep; without a bound those `ahead`.
+    That is their median, and as many batches as the queue is deep; without a bound the median of those `ahead`.
     """
-    base, free = taken(synchronous, "process").median, ahead(clocked, number)
-    more = free.samples if depth == UNBOUNDED else [depth] * len(clocked)
-    return replace(free, samples=tuple(base + BATCH_BYTES * each for each in more), unit="B", description="predicted")
+    base = taken(synchronous, "process")
+    more = ahead(clocked, number).median if depth == UNBOUNDED else depth
+    return replace(base, samples=(base.median + BATCH_BYTES * more,) * len(base.samples), description="predicted")
 
 
 def more_batches(runs: InterleavedSamples[Run], synchronous: InterleavedSamples[Run]) -> Measurement:
