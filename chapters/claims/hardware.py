@@ -90,7 +90,6 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.file-cold",),
         holds=lambda r: r["hardware.file-cold"].median >= 1.5,
         rival=Rival("the disk answers as soon as memory does", lambda r: {"hardware.file-cold": 1}),
-        scatters_on=("cpu-2-cores-zen4",),
         needs=("linux",),
     ),
     Claim(
