@@ -89,4 +89,4 @@ def test_trials_run_on_the_cpu_unless_told_otherwise() -> None:
     finally:
         torch.set_num_threads(threads)
         gc.unfreeze()
-    assert found.keys() == {"clocked", "synchronous", "depth 2"}
+    assert found.keys() == {"synchronous", "depth 2"}

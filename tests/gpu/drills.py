@@ -150,9 +150,9 @@ from dlperf.parallel import overlap
 work = overlap.Product(rows=64, inner=4, columns=32, chunks=4)
 copy = torch.Tensor.copy_
 torch.Tensor.copy_ = lambda *given, **named: (copy(*given, **named), busy() if named else None)[0]
-for how in overlap.Way:
+for how in overlap.Strategy:
     trial = overlap.to_host("cuda:0", work, how)
-    if how is overlap.Way.IN_TURN:
+    if how is overlap.Strategy.IN_TURN:
         begins = [begin for begin, _ in trial.computed]
         assert all(begin >= arrived for begin, arrived in zip(begins[1:], trial.arrived)), trial
 """,
