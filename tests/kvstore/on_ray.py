@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import psutil
+import pytest
 import torch
 
-from dlperf.kvstore import Store, connect, ray_cluster, ray_local
+from dlperf.kvstore import Lost, Store, connect, ray_cluster, ray_local
 from dlperf.kvstore.history import Addition, Read, objections
 from tests.kvstore import interface
 from tests.processes import DEADLINE_S, alive, wait_until
@@ -105,3 +106,13 @@ def survives_in_rounds(cluster: ray_cluster.Cluster, stores: list[Any]) -> None:
     interface.end_round(stores)
     assert stores[1].pull("killed").tolist() == [21.0] * 3
     assert wait_until(lambda: whole(stores, 2) and stores[1].view.runs[head] not in (0, runs[head]))
+
+
+def loses(cluster: ray_cluster.Cluster, store: Any) -> None:
+    """Asserts that a worker is told what is lost with a server that has no disk and no other copy."""
+    store.create("k", torch.zeros(3))
+    [range_] = {r for r, _ in store._made["k"].parts}
+    cluster.kill(store.view.chains[range_][0])
+    assert wait_until(lambda: store.view.chains[range_] == ())
+    with pytest.raises(Lost, match=f"range {range_} is lost: its last server came back without it"):
+        store.push("k", torch.ones(3))

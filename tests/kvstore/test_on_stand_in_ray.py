@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 import ray
 import ray.cluster_utils
-import torch
 from ray._private import ray_constants
 
 from dlperf.kvstore import (
-    Lost,
     Unreachable,
     connect,
     ray_actors,
@@ -29,9 +27,8 @@ from dlperf.kvstore import (
     ray_store,
 )
 from tests.kvstore import interface
-from tests.kvstore.on_ray import running, survives, survives_in_rounds, whole
+from tests.kvstore.on_ray import loses, running, survives, survives_in_rounds, whole
 from tests.kvstore.stand_in_ray import Ray, fail
-from tests.processes import wait_until
 
 NEVER = {"dead": 600.0, "lease": 500.0}
 """Where nobody is killed, nobody is given up, however busy the machine."""
@@ -83,12 +80,7 @@ def test_a_server_and_the_scheduler_come_back_with_their_disk(stand_in: Ray, tmp
 
 def test_without_a_disk_and_another_copy_what_a_server_had_is_lost_and_workers_are_told(stand_in: Ray) -> None:
     with running(servers=2, workers=1, copies=1, staleness=None, **SOON) as (cluster, [store]):
-        store.create("k", torch.zeros(3))
-        [range_] = {r for r, _ in store._made["k"].parts}
-        cluster.kill(store.view.chains[range_][0])
-        assert wait_until(lambda: store.view.chains[range_] == ())
-        with pytest.raises(Lost, match=f"range {range_} is lost: its last server came back without it"):
-            store.push("k", torch.ones(3))
+        loses(cluster, store)
 
 
 def test_without_actors_a_worker_says_so(stand_in: Ray) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import torch
 
-from dlperf.kvstore import Lost, StoreError, connect
+from dlperf.kvstore import StoreError, connect
 from tests.kvstore import interface
-from tests.kvstore.on_ray import COUNT, ray_of, running, survives, whole
+from tests.kvstore.on_ray import COUNT, loses, ray_of, running, survives, whole
 from tests.processes import DEADLINE_S, alive, wait_until
 
 
@@ -76,12 +76,7 @@ def test_a_scheduler_that_is_killed_comes_back_with_its_file(nodes: Any, tmp_pat
 
 def test_without_a_disk_and_another_copy_what_a_server_had_is_lost_and_workers_are_told(nodes: Any) -> None:
     with running(servers=2, workers=1, copies=1, staleness=None) as (cluster, [store]):
-        store.create("k", torch.zeros(3))
-        [range_] = {r for r, _ in store._made["k"].parts}
-        cluster.kill(store.view.chains[range_][0])
-        assert wait_until(lambda: store.view.chains[range_] == ())
-        with pytest.raises(Lost, match=f"range {range_} is lost: its last server came back without it"):
-            store.push("k", torch.ones(3))
+        loses(cluster, store)
 
 
 PROGRAM = """
