@@ -277,3 +277,62 @@ def test_solutions_open_and_links_into_them_open_them(tab: Page, site: Path, htt
     tab.goto(http_base + "index.html")
     tab.goto(f"{http_base}{page}#{anchor}")
     expect(tab.locator("details.dl-solution").first.locator("section")).to_be_visible()
+
+
+# --- machines ---
+
+
+def machines_shown(page: Page) -> list[list[str]]:
+    """Returns the machines that each table has in sight, the longest list last."""
+    tables = page.locator(".dl-environments table, .dl-claims table").all()
+    heads = [table.locator("th").filter(visible=True).all_inner_texts() for table in tables]
+    widths = [len(table.locator("tbody tr").first.locator("td").filter(visible=True).all()) for table in tables]
+    assert widths == [len(names) for names in heads]
+    return [names[1:] for names in heads]
+
+
+@pytest.mark.parametrize("base", ["http", "file"], indirect=True)
+def test_two_to_four_machines_stand_side_by_side(tab: Page, base: str) -> None:
+    tab.goto(base + "machines.html")
+    every, _ = machines_shown(tab)
+    assert len(every) == 3
+    first, second, third = every
+    tab.get_by_label(second, exact=True).uncheck()
+    assert machines_shown(tab) == [[first, third]] * 2
+    expect(tab.locator(".dl-choose :checked:disabled")).to_have_count(2)  # one alone is no comparison
+
+
+def test_the_address_keeps_which_machines(tab: Page, http_base: str) -> None:
+    tab.goto(http_base + "machines.html#machines-claims")
+    first, second, third = machines_shown(tab)[0]
+    tab.get_by_label(first, exact=True).uncheck()
+    expect(tab).to_have_url(f"{http_base}machines.html?machines={second},{third}#machines-claims")
+    tab.reload()
+    assert machines_shown(tab) == [[second, third]] * 2
+    tab.evaluate("scrollTo(0, 0)")
+    switch(tab, OTHERS[0])
+    assert machines_shown(tab) == [[second, third]] * 2
+    tab.goto(http_base + "machines.html?machines=nobody")
+    assert machines_shown(tab) == [[first, second, third]] * 2
+
+
+def test_without_scripts_every_machine_is_there(new_context: NewContext, http_base: str) -> None:
+    page = new_context(java_script_enabled=False).new_page()
+    page.goto(http_base + "machines.html")
+    assert [len(names) for names in machines_shown(page)] == [3, 3]
+    expect(page.locator(".dl-choose")).to_have_count(0)
+
+
+def test_of_six_machines_three_are_there_and_four_at_most(tab: Page, site: Path, http_base: str) -> None:
+    text = (site / "machines.html").read_text(encoding="utf-8")
+    for kind, added in (("th", ["foo", "bar", "baz"]), ("td", ["–"] * 3)):
+        cells = "".join(f"<{kind}>{name}</{kind}>" for name in added)
+        text = text.replace(f"</{kind}>\n</tr>", f"</{kind}>{cells}</tr>")
+    tab.route("**/machines.html", lambda route: route.fulfill(body=text, content_type="text/html"))
+    tab.goto(http_base + "machines.html")
+    three, _ = machines_shown(tab)
+    assert len(three) == 3
+    tab.get_by_label("bar", exact=True).check()
+    assert machines_shown(tab) == [[*three, "bar"]] * 2
+    expect(tab.get_by_label("foo", exact=True)).to_be_disabled()
+    expect(tab.locator(".dl-choose :disabled")).to_have_count(2)

@@ -19,7 +19,7 @@
     if (!foreign(parent)) note(parent.tagName.toLowerCase(), walk.currentNode.data);
   }
   const labels = ["aria-label", "title", "placeholder", "alt", "data-bs-title", "data-tooltip", "data-copy", "data-copied", "data-none", "data-some",
-    "data-auto", "data-light", "data-dark"];
+    "data-auto", "data-light", "data-dark", "data-machines"];
   for (const name of labels) {
     for (const element of document.querySelectorAll(`[${name}]`)) {
       if (!foreign(element)) note(`@${name}`, element.getAttribute(name).replace(/\{\w+\}/g, ""));

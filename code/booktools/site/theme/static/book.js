@@ -51,7 +51,7 @@ for (const link of document.querySelectorAll("a[data-switch]")) {
   const page = link.getAttribute("href");
   const aim = () => {
     const id = place();
-    link.href = page + (document.body.classList.contains("dl-page-search") ? location.search : "") + (id ? "#" + id : "");
+    link.href = page + location.search + (id ? "#" + id : "");
   };
   for (const event of ["pointerdown", "focus", "click"]) link.addEventListener(event, aim);
   link.addEventListener("click", () => memory.set("dl-language", link.dataset.switch));
@@ -108,6 +108,44 @@ if (marks.size) {
   };
   addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(show); } }, { passive: true });
   show();
+}
+
+// --- machines: a few side by side; the address keeps which, so that a link shows the same ones ---
+const FEWEST = 2, USUAL = 3, MOST = 4;
+const compared = [...document.querySelectorAll(".dl-environments table, .dl-claims table")];
+const machines = [...(compared[0]?.rows[0].cells ?? [])].slice(1).map((cell) => cell.textContent.trim());
+if (machines.length > FEWEST) {
+  const asked = new URLSearchParams(location.search).get("machines")?.split(",") ?? [];
+  const known = machines.filter((name) => asked.includes(name)).slice(0, MOST);
+  const chosen = new Set(known.length < FEWEST ? machines.slice(0, USUAL) : known);
+  const boxes = new Map();
+  const form = document.createElement("fieldset");
+  form.className = "dl-choose";
+  form.append(Object.assign(document.createElement("legend"), { textContent: document.body.dataset.machines }));
+  for (const name of machines) {
+    const label = form.appendChild(document.createElement("label"));
+    const box = label.appendChild(Object.assign(document.createElement("input"), { type: "checkbox" }));
+    label.append(name);
+    label.translate = false;
+    boxes.set(name, box);
+    box.addEventListener("change", () => {
+      box.checked ? chosen.add(name) : chosen.delete(name);
+      const query = machines.filter((each) => chosen.has(each)).map(encodeURIComponent).join(",");
+      try { history.replaceState(null, "", "?machines=" + query + location.hash); } catch { /* a file's address stays */ }
+      showChosen();
+    });
+  }
+  function showChosen() {
+    for (const [name, box] of boxes) {
+      box.checked = chosen.has(name);
+      box.disabled = box.checked ? chosen.size <= FEWEST : chosen.size >= MOST;
+    }
+    for (const table of compared)
+      for (const row of table.rows)
+        for (const [number, name] of machines.entries()) row.cells[number + 1].hidden = !chosen.has(name);
+  }
+  showChosen();
+  compared[0].closest(".dl-table-box").before(form);
 }
 
 // --- "/" and Ctrl+K go to the search field ---
