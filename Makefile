@@ -20,7 +20,7 @@ endif
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
 .PHONY: help preview book notebooks pdf epub dist test tested install check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
-	bench-build clean publish propose unlocked links report programs namespaces
+	bench-build clean publish propose push unlocked links report programs namespaces
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -136,6 +136,9 @@ links: ## ask every external address that the sources cite whether it still answ
 
 propose: ## for a workflow: open a change that adds records/MACHINE (needs gh)
 	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github propose
+
+push: ## for a workflow: put what `make notebooks` wrote on the branch that Colab and Binder read (needs gh)
+	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github push
 
 report: ## for a workflow: open an issue that says which weekly job failed (needs gh)
 	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github report

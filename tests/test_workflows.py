@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from booktools.commands import external_links, github, publication
-from booktools.site import cover
+from booktools.site import cover, provenance
 from booktools.source.book import BookError
 from tests import published
 from tests.clones import clone_of_the_tree, git, run_line
@@ -279,6 +279,31 @@ def test_no_record_of_that_name_opens_none(repository: Path, name: str) -> None:
     assert asked(repository) == ""
 
 
+def write_notebooks(repository: Path, text: str = "{}") -> None:
+    """Writes one where `make notebooks` does."""
+    folder = repository / github.NOTEBOOKS[0]
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "en").mkdir(parents=True)
+    (folder / "en" / "page.ipynb").write_text(text)
+
+
+def test_the_notebooks_replace_those_of_before(repository: Path) -> None:
+    with pytest.raises(SystemExit, match="make notebooks writes them"):
+        github.push({})
+    for text in ("first", "second"):
+        write_notebooks(repository, text)
+        branch = github.push({})
+    read = ["git", "--git-dir", str(repository.parent / "remote")]
+    shown = subprocess.run([*read, "show", f"{branch}:en/page.ipynb"], capture_output=True, text=True, check=True)
+    assert shown.stdout == "second"
+    logged = subprocess.run([*read, "log", "--format=%an", branch], capture_output=True, text=True, check=True)
+    assert logged.stdout.split() == ["github-actions[bot]"]
+
+
+def test_notebooks_are_pushed_to_where_pages_look_for_them() -> None:
+    assert (f"_build/{provenance.NOTEBOOKS}", provenance.NOTEBOOKS) == github.NOTEBOOKS
+
+
 def test_each_job_that_failed_opens_an_issue_of_its_own(repository: Path) -> None:
     said = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"}
     titles = github.report({"UNLOCKED": "failure", "LINKS": "failure", **said})
@@ -299,6 +324,7 @@ def test_an_issue_that_is_open_gets_a_comment(repository: Path) -> None:
     ("target", "given", "said"),
     [
         ("propose", {"MACHINE": "new"}, "pr create --base main --head record-new-by-hand"),
+        ("push", {}, ""),
         ("report", {"UNLOCKED": "failure", "LINKS": "success"}, "issue create --title The book does not pass"),
     ],
 )
@@ -313,6 +339,7 @@ def test_the_line_of_a_workflow_opens_it(repository: Path, target: str, given: d
         shutil.copy(ROOT / name, repository / name)
     (repository / "records" / "new").mkdir()
     (repository / "records" / "new" / "page.ipynb").write_text("{}")
+    write_notebooks(repository)
     [line] = {line for each in workflows() for step in each.steps if target in step.targets for line in step.lines}
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "GITHUB_"))}
     done = subprocess.run(["bash", "-ec", line], cwd=repository, env=bare | given, capture_output=True, text=True)

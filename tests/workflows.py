@@ -28,6 +28,7 @@ LINE = re.compile(r"make ([a-z-]+)")
 WRITES = {
     "book/propose": {"contents", "pull-requests"},
     "publish/deploy": {"pages", "id-token"},
+    "publish/notebooks": {"contents"},
     "weekly/report": {"issues"},
 }
 """The rights to write, by workflow and job; every other job may read the tree and nothing else."""
@@ -37,9 +38,9 @@ STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env"}
 """What a workflow, a job and a step may say: no container, shell or default that changes what a line means."""
 VARIABLES = {"MACHINE", "GH_TOKEN", "UNLOCKED", "LINKS"}
 """What a step may set: nothing that make or a shell acts on."""
-WITHOUT_INSTALLING = {"propose", "report"}
+WITHOUT_INSTALLING = {"propose", "push", "report"}
 """The targets that a job with a right to write may run: they need the standard library, git and gh."""
-STANDING_IN = ("propose", "report")
+STANDING_IN = ("propose", "push", "report")
 """The targets whose lines `tests/test_workflows.py` runs with a stand-in for gh, against a remote in a folder."""
 ELSEWHERE = {
     "test": "runs itself: it is the command by which the tree is tested",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from bs4 import BeautifulSoup
 
+from booktools.site.provenance import notebook_addresses
 from booktools.source.book import Book
 from tests.booktools.site.test_provenance import BASE, REPOSITORY, with_addresses
 from tests.build.conftest import Here
@@ -43,6 +44,7 @@ def test_addresses_and_version_are_told_and_forgotten(copy: Book, build_here: He
         soup = page(book, name)
         folder = "zh" if name.startswith("zh") else "en"
         assert f"{REPOSITORY}/edit/main/chapters/{folder}/tiny.md" in outward(soup)
+        assert set(notebook_addresses(book, book.language_in(folder), "tiny").values()) < outward(soup)
         assert soup.select_one('link[rel="canonical"]')["href"] == f"{BASE}/{name}"
         assert [link["href"] for link in soup.select('link[hreflang="zh-CN"]')] == [f"{BASE}/zh/tiny.html"]
         assert "0.1.0" in soup.select_one("footer").get_text()

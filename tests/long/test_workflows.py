@@ -15,7 +15,7 @@ import pytest
 from tests.clones import clone_of_the_tree, git, run_line
 from tests.workflows import ELSEWHERE, STANDING_IN, Step, workflows
 
-RUN = ("check", "publish")
+RUN = ("check", "publish", "notebooks")
 """The targets that are run, in an order in which a failure tells most."""
 STEPS = [step for workflow in workflows() for step in workflow.steps]
 

@@ -1,8 +1,8 @@
-"""Open a change with a record, or an issue, on GitHub through its command line tool ``gh``.
+"""Open a change with a record, or an issue, on GitHub through its command line tool ``gh``; push the notebooks.
 
-``python -m booktools.commands.github propose`` and ``… report`` need git, ``gh`` and the standard library only: the
-jobs that may write to the repository install nothing. The token is read by ``gh`` from ``GH_TOKEN`` and appears in
-no command.
+``python -m booktools.commands.github propose``, ``… push`` and ``… report`` need git, ``gh`` and the standard library
+only: the jobs that may write to the repository install nothing. The token is read by ``gh`` from ``GH_TOKEN`` and
+appears in no command.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from collections.abc import Mapping
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 BOT = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 """The name and address under which workflows commit."""
+AS_BOT = ("-c", f"user.name={BOT[0]}", "-c", f"user.email={BOT[1]}")
+WITH_TOKEN = ("-c", "credential.helper=", "-c", "credential.helper=!gh auth git-credential")
+NOTEBOOKS = ("_build/notebooks", "notebooks")
+"""The folder with the plain notebooks, and the branch that Colab and Binder take them from."""
 ISSUES = {
     "UNLOCKED": (
         "The book does not pass with the newest versions",
@@ -55,12 +59,10 @@ def propose(environment: Mapping[str, str]) -> str:
         return ""
     branch = f"record-{name}-{environment.get('GITHUB_RUN_ID', 'by-hand')}"
     title = f"Record {name}"
-    user, email = BOT
     run("git", "switch", "--create", branch)
     run("git", "add", "--", folder)
-    run("git", "-c", f"user.name={user}", "-c", f"user.email={email}", "commit", "-m", title, "--", folder)
-    helper = "credential.helper=!gh auth git-credential"
-    run("git", "-c", "credential.helper=", "-c", helper, "push", "origin", branch)
+    run("git", *AS_BOT, "commit", "-m", title, "--", folder)
+    run("git", *WITH_TOKEN, "push", "origin", branch)
     body = (
         f"Executed in full by the workflow *book* on the machine recorded as `{name}` ({where(environment)}). "
         f"See it with `make book MACHINE={name}`. GitHub starts no check for a change that a workflow opened: "
@@ -69,6 +71,25 @@ def propose(environment: Mapping[str, str]) -> str:
     address = run("gh", "pr", "create", "--base", "main", "--head", branch, "--title", title, "--body", body).strip()
     print(address)
     return address
+
+
+def push(environment: Mapping[str, str]) -> str:
+    """Replaces the branch of notebooks by one commit with those that `make notebooks` wrote; returns its name.
+
+    They are made of main, so that their history would tell nothing.
+    """
+    folder, branch = NOTEBOOKS
+    if not os.path.isdir(folder):
+        sys.exit(f"{folder}: no notebooks; make notebooks writes them")
+    made_of = run("git", "rev-parse", "--short=10", "HEAD").strip()
+    address = run("git", "remote", "get-url", "origin").strip()
+    inside = ("git", "-C", folder)
+    run(*inside, "init", "--quiet", "--initial-branch", branch)
+    run(*inside, "add", "--all")
+    run(*inside, *AS_BOT, "commit", "--quiet", "-m", f"Notebooks of {made_of}")
+    run(*inside, *WITH_TOKEN, "push", "--force", address, f"HEAD:{branch}")
+    print(f"{branch}: the notebooks of {made_of}")
+    return branch
 
 
 def report(environment: Mapping[str, str]) -> list[str]:
@@ -94,7 +115,7 @@ def where(environment: Mapping[str, str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Runs the command that is named; returns the exit status."""
-    commands = {"propose": propose, "report": report}
+    commands = {"propose": propose, "push": push, "report": report}
     if len(arguments) != 1 or arguments[0] not in commands:
         print(f"usage: python -m booktools.commands.github {'|'.join(commands)}", file=sys.stderr)
         return 2

@@ -1,5 +1,7 @@
 """Offer each page with cells as a plain notebook on the page itself, in a site that is to be passed on.
 
+Where `_config.yml` names a repository on GitHub, the page also leads to services that run it.
+
 `publication` and `dist` ask for it; a build for oneself does without, since it takes seconds.
 """
 
@@ -20,6 +22,7 @@ from booktools.formats.archive import epoch, write_zip
 from booktools.formats.plain_notebooks import write_language
 from booktools.formats.wheel import write_wheel
 from booktools.show.edition import OFFERED, current
+from booktools.site.provenance import notebook_addresses
 from booktools.source.page import pages_with_cells
 
 PACKED = "notebooks.zip"
@@ -48,6 +51,7 @@ def _page(
     """Gives the template the address of what holds the page as a notebook, and the name that it has there."""
     if app.config.booktools_notebooks and pagename in pages_with_cells(current().book):
         context["notebook"], context["notebook_name"] = context["content_root"] + PACKED, f"{pagename}.ipynb"
+        context["notebook_runs"] = notebook_addresses(current().book, current().language, pagename)
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

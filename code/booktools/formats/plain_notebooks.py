@@ -22,7 +22,7 @@ from booktools.formats.plain_markdown import Directive, Markdown
 from booktools.formats.targets import targets
 from booktools.show.catalogue import Catalogue
 from booktools.show.edition import labels_of
-from booktools.site.provenance import site_address
+from booktools.site.provenance import repository_address, site_address
 from booktools.source.blocks import Block
 from booktools.source.book import Book, BookError, Language
 from booktools.source.page import FOLDED, page_at, pages_with_cells, source
@@ -54,16 +54,22 @@ def install_line(book: Book, page: str) -> str:
     `dlperf` comes from the address under ``repository: url:`` in `_config.yml` where there is one, else from the wheel
     in the notebook's folder.
     """
+    distribution, torch, *others = _requirements(book, [page])
+    return " ".join(["pip install", f'"{distribution}"', f'"{torch}"', *others, "jupyterlab"])
+
+
+def _requirements(book: Book, pages: list[str]) -> list[str]:
+    """Returns what the cells of pages need beside JupyterLab: `dlperf`, torch, and then the others by name."""
     said = project()
-    reached = set(fingerprint(book, source(book, page))["versions"])
+    reached = {name for page in pages for name in fingerprint(book, source(book, page))["versions"]}
     extras = said["optional-dependencies"]
     wanted = [name for name in ("hardware", "kvstore", "ray") if reached & {_name(each) for each in extras[name]}]
     others = sorted(reached & {_name(each) for each in extras["book"]})
     bracket = f"[{','.join(wanted)}]" if wanted else ""
-    address = str(book.config.get("repository", {}).get("url", "")).rstrip("/")
+    address = repository_address(book)
     distribution = f"dlperf{bracket} @ git+{address}" if address else f"./{wheel_name()}{bracket}"
     torch = next(each for each in said["dependencies"] if _name(each) == "torch")
-    return " ".join(["pip install", f'"{distribution}"', f'"{torch}"', *others, "jupyterlab"])
+    return [distribution, torch, *others]
 
 
 def _name(requirement: str) -> str:
@@ -89,6 +95,7 @@ def first_cell(book: Book, language: Language, page: str, say: Any) -> str:
         install_line(book, page),
         "```",
         "",
+        *([say("On Colab, put the line into a cell, with % before it."), ""] if repository_address(book) else []),
         say(
             "A name such as {key} stands for a value that was measured: run the cell that records it, and it is shown "
             "below. Sentences that depend on such values are on the book's page only."
@@ -170,7 +177,17 @@ def write_all(book: Book, folder: Path) -> list[Path]:
     paths = [path for each in book.languages for path in write_language(book, each, folder / each.code)]
     first, *others = (folder / each.code for each in book.languages)
     wheel = write_wheel(first)
+    if repository_address(book):
+        write_binder(book, folder / "binder")
     return [*paths, wheel, *(Path(shutil.copy(wheel, other)) for other in others)]
+
+
+def write_binder(book: Book, folder: Path) -> None:
+    """Writes what Binder installs before it opens a notebook: the packages of all pages, and a compiler."""
+    folder.mkdir(parents=True)
+    lines = [*_requirements(book, list(pages_with_cells(book))), "jupyterlab"]
+    (folder / "requirements.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "apt.txt").write_text("g++\n", encoding="utf-8")
 
 
 def main() -> int:

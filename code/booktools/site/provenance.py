@@ -15,6 +15,7 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import yaml
 
@@ -24,6 +25,8 @@ CITATION = "CITATION.cff"
 """The file that says how the book is cited, and which version this is."""
 NEEDED = ("title", "authors", "version")
 """What of it the site shows."""
+NOTEBOOKS = "notebooks"
+"""The branch that holds the plain notebooks, with what Binder installs for them."""
 
 
 def site_address(book: Book) -> str:
@@ -35,15 +38,38 @@ def site_address(book: Book) -> str:
     return base and base + "/"
 
 
+def repository_address(book: Book) -> str:
+    """Returns the address of the repository; empty where none is configured.
+
+    BookError where it is none that a browser could follow.
+    """
+    said = book.config.get("repository") or {}
+    return _address(said.get("url"), "repository.url", "https://github.com/owner/name").removesuffix(".git")
+
+
 def edit_address(book: Book, language: Language, page: str) -> str:
     """Returns where a change of a page is suggested; empty where no repository is configured.
 
     BookError where the repository's address is none that a browser could follow.
     """
-    said = book.config.get("repository") or {}
-    base = _address(said.get("url"), "repository.url", "https://github.com/owner/name").removesuffix(".git")
+    base, said = repository_address(book), book.config.get("repository") or {}
     path = book.page(language.code, page).relative_to(book.root).as_posix()
     return base and f"{base}/edit/{said.get('branch', 'main')}/{path}"
+
+
+def notebook_addresses(book: Book, language: Language, page: str) -> dict[str, str]:
+    """Returns where a page's plain notebook runs, by the service's name; empty without a repository on GitHub.
+
+    Both take it from the branch `NOTEBOOKS`, which the workflow *publish* writes.
+    """
+    host, _, name = repository_address(book).partition("https://github.com/")
+    if host or not name:
+        return {}
+    file = f"{language.code}/{page}.ipynb"
+    return {
+        "Colab": f"https://colab.research.google.com/github/{name}/blob/{NOTEBOOKS}/{file}",
+        "Binder": f"https://mybinder.org/v2/gh/{name}/{NOTEBOOKS}?{urlencode({'urlpath': f'lab/tree/{file}'})}",
+    }
 
 
 def _address(said: object, key: str, example: str) -> str:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 from booktools.formats import plain_notebooks
 from booktools.formats.plain_markdown import Markdown
-from booktools.formats.plain_notebooks import SETUP, install_line, notebook, wheel_name, write_language
+from booktools.formats.plain_notebooks import SETUP, install_line, notebook, wheel_name, write_all, write_language
 from booktools.formats.targets import Targets, targets
 from booktools.show.catalogue import Catalogue
 from booktools.show.edition import labels_of
@@ -132,6 +133,20 @@ def test_it_installs_from_the_repository_where_one_is_configured(tiny: Book) -> 
     assert '"torch>=' in install_line(tiny, "tiny")
     tiny.config["repository"] = {"url": "https://a.org/book/"}
     assert '"dlperf @ git+https://a.org/book"' in install_line(tiny, "tiny")
+
+
+def test_where_it_runs_elsewhere_everything_is_installed_from_the_repository(tiny: Book, tmp_path: Path) -> None:
+    assert "Colab" not in notebook(tiny, tiny.languages[0], "tiny").cells[0].source
+    write_all(tiny, tmp_path / "without")
+    assert not (tmp_path / "without" / "binder").exists()
+    tiny.config["repository"] = {"url": "https://github.com/owner/name"}
+    assert "On Colab, put the line into a cell" in notebook(tiny, tiny.languages[0], "tiny").cells[0].source
+    write_all(tiny, tmp_path / "with")
+    binder = tmp_path / "with" / "binder"
+    lines = (binder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert Requirement(lines[0]).url == "git+https://github.com/owner/name"
+    assert {"torch", "jupyterlab"} <= {Requirement(line).name for line in lines[1:]}
+    assert (binder / "apt.txt").read_text(encoding="utf-8") == "g++\n"
 
 
 def test_it_installs_what_the_page_imports() -> None:

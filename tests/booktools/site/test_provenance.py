@@ -11,11 +11,18 @@ import pytest
 
 from booktools.site.addresses import SITEMAP, robots, sitemap
 from booktools.site.cite import bibtex
-from booktools.site.provenance import CITATION, citation, commit, edit_address, site_address
+from booktools.site.provenance import (
+    CITATION,
+    citation,
+    commit,
+    edit_address,
+    notebook_addresses,
+    site_address,
+)
 from booktools.source.book import Book, BookError
 from tests.conftest import ROOT, edit
 
-BASE, REPOSITORY = "https://example.org/book", "https://example.org/owner/name"
+BASE, REPOSITORY = "https://example.org/book", "https://github.com/owner/name"
 
 
 def with_addresses(book: Book, base: str, repository: str) -> Book:
@@ -51,6 +58,17 @@ def test_addresses_end_with_one_slash(tiny: Book, end: str) -> None:
     book = with_addresses(tiny, BASE + end, REPOSITORY + end)
     assert site_address(book) == f"{BASE}/"
     assert edit_address(book, book.languages[1], "tiny") == f"{REPOSITORY}/edit/main/chapters/zh/tiny.md"
+
+
+def test_services_find_a_notebook_of_a_repository_on_github(tiny: Book) -> None:
+    language = tiny.languages[1]
+    assert notebook_addresses(tiny, language, "tiny") == {}
+    assert notebook_addresses(with_addresses(tiny, BASE, REPOSITORY + ".git"), language, "tiny") == {
+        "Colab": "https://colab.research.google.com/github/owner/name/blob/notebooks/zh/tiny.ipynb",
+        "Binder": "https://mybinder.org/v2/gh/owner/name/notebooks?urlpath=lab%2Ftree%2Fzh%2Ftiny.ipynb",
+    }
+    edit(tiny.root / "_config.yml", "github.com", "example.org")
+    assert notebook_addresses(Book(tiny.root), language, "tiny") == {}
 
 
 def test_an_address_that_no_browser_follows_is_named(tiny: Book) -> None:
