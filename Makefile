@@ -159,8 +159,4 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 $(READY): requirements.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
-	@echo "Making the environment in .venv: a few minutes the first time, seconds after that."
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@touch $@
+	@$(PYTHON) code/booktools/commands/install.py

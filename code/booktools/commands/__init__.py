@@ -14,5 +14,6 @@
 ``bench``          what building costs
 ``tally``          what each page shows, as a table
 ``github``         changes and issues opened for workflows
+``install``        the environment, step by step, with the standard library only
 ``external_links`` whether external addresses still answer
 """

@@ -1,0 +1,180 @@
+"""Make the environment in `.venv`, saying at each step what is done, how long it may take and how far it is.
+
+``python code/booktools/commands/install.py`` (`make install`) needs the standard library only. What fails is named
+with its remedy; what was downloaded is kept, so that another call goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER, LOCK, MARK = ".venv", "requirements.txt", "ready"
+PYTHON = f"{FOLDER}/bin/python"
+PIP = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+NEEDED_BYTES = 3 * 10**9
+"""What the environment takes on the disk, with PyTorch for the CPU."""
+WITH_CUDA = "7 GB with PyTorch for NVIDIA's GPUs"
+EVERY_S = 15
+"""How often a line says how far it is where no terminal shows it."""
+STEPS = (
+    ("an empty environment in .venv", "seconds"),
+    (
+        "{count} packages, at the versions that requirements.txt locks",
+        "two to five minutes; seconds where all are there",
+    ),
+    ("the book's own package", "seconds"),
+)
+REMEDIES = (
+    (
+        r"No space left on device|Errno 28|Disk quota exceeded",
+        "The disk is full. The environment takes about 3 GB (" + WITH_CUDA + "), and as much again while it is made: "
+        "free some, or let TMPDIR and PIP_CACHE_DIR name folders on another disk.",
+    ),
+    (
+        r"ProxyError|Tunnel connection failed|proxy",
+        "The proxy did not let pip through. HTTPS_PROXY=http://user:password@host:port names it.",
+    ),
+    (
+        r"CERTIFICATE_VERIFY_FAILED|SSLError",
+        "A certificate was not accepted. Behind a proxy that has one of its own, PIP_CERT=/path/to/its.pem names it.",
+    ),
+    (
+        r"NewConnectionError|ConnectTimeout|Read timed out|failure in name resolution|No matching distribution",
+        "The packages could not be fetched. Behind a proxy, HTTPS_PROXY=http://host:port names it; for a mirror, "
+        "PIP_INDEX_URL=https://… does.",
+    ),
+    (
+        r"ensurepip|No module named venv",
+        "This Python cannot make environments. On Debian or Ubuntu: apt install python3-venv. "
+        "PYTHON=/path/to/python make … names another one.",
+    ),
+)
+"""What to do, by what was said."""
+
+
+def remedy(said: str) -> str:
+    """Returns what to do about what venv or pip said; a line that names neither cause where nothing is known."""
+    known = (words for pattern, words in REMEDIES if re.search(pattern, said))
+    return next(known, "What is said above is all that is known of it.")
+
+
+def pinned(lock: str) -> set[str]:
+    """Returns the names of the packages that a requirements file pins, as pip compares them."""
+    return {_name(found) for found in re.findall(r"^([\w.-]+)(?:\[.*?\])?==", lock, re.M)}
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def run(command: list[str], seen: deque[str]) -> Iterator[str]:
+    """Yields the lines that a command prints, the last ones of which stay in ``seen``; RuntimeError where it fails."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            seen.append(line.rstrip())
+            yield line
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command[:4])} … failed with {process.returncode}")
+
+
+class Progress:
+    """Says how far it is: on a terminal in one line that changes, elsewhere in a line now and then."""
+
+    def __init__(self) -> None:
+        self.changes, self.last = sys.stdout.isatty(), time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Shows how far it is."""
+        if self.changes:
+            print(f"\r\033[K      {text}", end="", flush=True)
+        elif time.monotonic() - self.last >= EVERY_S:
+            self.last = time.monotonic()
+            print(f"      {text}", flush=True)
+
+    def end(self) -> None:
+        """Clears the line that changes."""
+        if self.changes:
+            print("\r\033[K", end="", flush=True)
+
+
+def install_packages(wanted: set[str], seen: deque[str]) -> None:
+    """Lets pip install what the lock names, and shows which of these it has found; RuntimeError where it fails."""
+    progress, found = Progress(), set[str]()
+    try:
+        for line in run([*PIP, "-r", LOCK], seen):
+            match = re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line)
+            if match and _name(match[1]) in wanted:
+                found.add(_name(match[1]))
+                progress.say(f"{len(found)} of {len(wanted)} found: {match[1]}")
+            elif line.startswith("Installing"):
+                progress.say(f"{len(found)} of {len(wanted)} found; now they are unpacked")
+    finally:
+        progress.end()
+
+
+def has_pip() -> bool:
+    """Returns whether there is an environment that an earlier call had finished making."""
+    return (
+        Path(PYTHON).exists() and not subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode
+    )
+
+
+def make() -> None:
+    """Makes the environment; RuntimeError with the remedy where a step fails, whose last lines were printed."""
+    wanted = pinned(Path(LOCK).read_text(encoding="utf-8"))
+    seen: deque[str] = deque(maxlen=15)
+
+    def all_of(*command: str) -> None:
+        deque(run(list(command), seen), maxlen=0)
+
+    work = (
+        lambda: None if has_pip() else all_of(sys.executable, "-m", "venv", "--clear", FOLDER),
+        lambda: install_packages(wanted, seen),
+        lambda: all_of(*PIP, "--no-build-isolation", "--no-deps", "-e", "."),
+    )
+    for number, ((what, long), do) in enumerate(zip(STEPS, work, strict=True), 1):
+        print(f"[{number}/{len(STEPS)}] {what.format(count=len(wanted))} ({long})", flush=True)
+        try:
+            do()
+        except (OSError, RuntimeError) as error:
+            print("\n".join(seen), file=sys.stderr)
+            said = remedy("\n".join([str(error), *seen]))
+            raise RuntimeError(f"{error}. {said} What was downloaded is kept; make goes on from there.") from None
+    Path(FOLDER, MARK).touch()
+
+
+def main() -> int:
+    """Makes the environment in the working folder; returns the exit status."""
+    free = shutil.disk_usage(".").free
+    if not Path(FOLDER).exists() and free < NEEDED_BYTES:
+        print(
+            f"{Path.cwd()}: {free / 1e9:.1f} GB are free, and the environment takes {NEEDED_BYTES / 1e9:.0f} GB "
+            f"({WITH_CUDA}). Free some, or put the book on another disk.",
+            file=sys.stderr,
+        )
+        return 1
+    try:
+        make()
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted. What was downloaded is kept; make goes on from there.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
