@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 
 from dlperf.slow import launched
 from tests import diagnosis, torchrun
-from tests.slow_reports import rate_since_the_start, reports
+from tests.slow_reports import LEAVES, rate_since_the_start, reports
 
 ALONE = {report.__name__.rpartition(".")[2]: report for report in reports() if not hasattr(report, "RANKS")}
 COUNTED = {name: report for name, report in ALONE.items() if not report.TIMED}
@@ -35,9 +36,21 @@ def found(report: ModuleType, fault: bool) -> set[str]:
     return diagnosis.counted(names)
 
 
+ORDER = [anchor for anchor in re.findall(r"^\(([\w-]+)\)=$", diagnosis.PAGE.read_text(), re.M) if anchor in LEAVES]
+"""The leaves as readers come to them."""
+BEFORE = {"anomaly_detection_left_on": {"slow-copies"}}
+"""What is rightly found before: anomaly detection reads each gradient to see whether a number is missing."""
+
+
 @pytest.mark.parametrize("name", COUNTED)
-def test_the_fault_is_found(name: str) -> None:
-    assert COUNTED[name].LEAF in found(COUNTED[name], fault=True)
+def test_the_fault_is_found_and_no_leaf_before_it_sends_elsewhere(name: str) -> None:
+    leaf, leaves = COUNTED[name].LEAF, found(COUNTED[name], fault=True)
+    assert leaf in leaves
+    assert leaves & set(ORDER[: ORDER.index(leaf)]) == BEFORE.get(name, set())
+
+
+def test_the_page_has_every_leaf() -> None:
+    assert sorted(ORDER) == sorted(LEAVES)
 
 
 ALARMS = {"compiled_for_each_length": {"slow-waste"}}
