@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from booktools.source.book import Book
+from booktools.executions.execute import check_compiler
+from booktools.source.book import Book, BookError
 from booktools.source.keys import stored
 from tests.build.conftest import Here
 from tests.conftest import build, edit, edit_both
@@ -206,6 +208,13 @@ def test_a_machine_without_a_compiler(book: Book, build_here: Here, tmp_path: Pa
     assert done.returncode == 1
     assert "no C++ compiler was found" in done.stdout
     assert "ZeroDivisionError" not in done.stdout
+
+
+def test_a_python_without_its_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    check_compiler()
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(BookError, match=r"Python\.h is not there, which torch\.compile needs: .*python3-dev"):
+        check_compiler()
 
 
 def test_build_folder_that_is_a_file(tiny: Book, build_here: Here) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,25 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _FRAME = re.compile(r"^\s*Cell In\[(\d+)\], line (\d+)", re.M)
 
 
-def execute_all(book: Book, pages: list[tuple[str, Path]]) -> None:
-    """Executes prepared pages, one after another."""
+def check_compiler() -> None:
+    """Raises BookError where `torch.compile` would lack the C++ compiler, or Python's headers for what it compiles."""
+    otherwise = "without, make book MACHINE=name shows a recorded machine's edition"
     if compiler() is None:
         raise BookError(
             "no C++ compiler was found, which torch.compile needs: install g++ or clang++, or name yours in CXX; "
-            "without one, make book MACHINE=name shows a recorded machine's edition"
+            f"{otherwise}"
         )
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    if not header.is_file():
+        raise BookError(
+            f"{header} is not there, which torch.compile needs: install Python's headers (Debian's and Ubuntu's "
+            f"package is python3-dev); {otherwise}"
+        )
+
+
+def execute_all(book: Book, pages: list[tuple[str, Path]]) -> None:
+    """Executes prepared pages, one after another."""
+    check_compiler()
     for number, (page, path) in enumerate(pages, 1):
         execute(book, page, path, f"[{number}/{len(pages)}]")
 
