@@ -177,9 +177,9 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="servers.cipher-explains",
-        keys=("servers.cipher", "servers.round-workers", "servers.ring-whole"),
+        keys=("servers.cipher", "servers.cipher-round", "servers.ring-whole"),
         holds=lambda r: (
-            r["servers.cipher"].median > (r["servers.round-workers"].median - r["servers.ring-whole"].median) / 2
+            2 * r["servers.cipher"].quartiles[0] > r["servers.cipher-round"].median - r["servers.ring-whole"].median > 0
         ),
         needs=("linux",),
     ),
@@ -202,8 +202,8 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="servers.messages-help",
-        keys=("servers.simulated-error", "servers.simulated-rate"),
-        holds=lambda r: r["servers.simulated-error"] < 0.8 * r["servers.simulated-rate"],
+        keys=("servers.simulated-error", "servers.simulated-per-byte"),
+        holds=lambda r: r["servers.simulated-error"] < 0.8 * r["servers.simulated-per-byte"],
         needs=("linux",),
     ),
     Outcome(

@@ -113,12 +113,19 @@ TRAINED = {
 }
 
 
+def test_the_textbooks_rate_starts_high_and_stays_there() -> None:
+    recipe = next(iter(accuracy.CHANGES.values()))
+    rates = {accuracy.rate_at(recipe, step, 16, 4) for step in range(16)}
+    assert rates == {2 * accuracy.RIGHT.rate}
+    assert recipe.batch == 2 * accuracy.RIGHT.batch
+
+
 def test_a_summary_has_means_and_differences_in_points() -> None:
     found = accuracy.summary(TRAINED)
     assert found["right-2"] == pytest.approx(0.63)
     assert found["right-spread"] == pytest.approx(9)
     assert found["right-error"] == pytest.approx(2)  # of two devices: half of what two seeds are apart
-    assert found["cost-no-warm-up"] == found["worst-cost"] == pytest.approx(13)
+    assert found["cost-textbook-rate"] == found["worst-cost"] == pytest.approx(13)
     assert found["cost-constant-rate"] == pytest.approx(12)
     assert found["cost-no-set-epoch"] == pytest.approx(11)
     assert (found["early-gap"], found["late-gap"], found["late-gap-constant"]) == pytest.approx((30, 2, 2))

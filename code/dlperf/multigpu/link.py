@@ -1,6 +1,6 @@
-"""What a message between two devices takes, by its size.
+"""What a message between two devices takes, by its size, alone and in quick succession.
 
-The chapter *Training on multiple GPUs, from scratch* predicts steps from it.
+The chapters on several GPUs predict steps from it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ short bursts pass at once has to send nearly all."""
 
 TRIPS = 20
 """So often do short messages go there and back."""
+CUT, PARTS = 2**22, 16
+"""The bytes of a tensor that is added up as a whole, and in so many parts at once."""
 
 
 def there_and_back(rank: int, world_size: int, size: int) -> float:
@@ -55,3 +57,29 @@ def measure_link(crew: Crew, sizes: Sequence[int] = SIZES, repeats: int = 5) -> 
 
 def _there_and_back(pair: Crew, size: int) -> float:
     return pair.run(there_and_back, size)[0]
+
+
+def begun_at_once(rank: int, world_size: int, size: int, number: int) -> float:
+    """Returns the seconds in which ranks 0 and 1 add up ``size`` bytes, in so many all-reduces that begin at once."""
+    group, parts = first(2), torch.zeros(size // 4, device=own_device()).chunk(number)
+    dist.barrier(group=group)
+    start = perf_counter()
+    for message in [dist.all_reduce(part, group=group, async_op=True) for part in parts]:
+        message.wait()
+    synchronize(parts[0].device)
+    return perf_counter() - start
+
+
+def in_succession(crew: Crew, link: Line, repeats: int = 5) -> Line:
+    """Returns a ``link`` with the latency of messages in quick succession, of which an all-reduce between two has two.
+
+    It is what a tensor takes longer in many all-reduces than in one, shared among the messages; 0 if nothing.
+    """
+    ways = {number: partial(_begun_at_once, crew.first(2), number) for number in (1, PARTS)}
+    whole, parts = interleave(ways, repeats).values()
+    longer = median(late - soon for soon, late in zip(whole, parts, strict=True))
+    return Line(max(longer, 0.0) / (2 * (PARTS - 1)), link.beta)
+
+
+def _begun_at_once(pair: Crew, number: int) -> float:
+    return max(pair.run(begun_at_once, CUT, number))

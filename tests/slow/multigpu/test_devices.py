@@ -18,7 +18,7 @@ from dlperf.multigpu import correctness, lenet, reduce, reduce_costs, road, traf
 from dlperf.multigpu.datasets import digits
 from dlperf.multigpu.declared import Declared, declared_seconds
 from dlperf.multigpu.group import Crew, hosts
-from dlperf.multigpu.link import measure_link
+from dlperf.multigpu.link import in_succession, measure_link
 from dlperf.multigpu.road import Exchange
 from dlperf.network import GIGABIT
 from tests.multigpu.summing import (
@@ -170,6 +170,9 @@ def test_no_link_is_faster_than_its_limit(eight: Crew) -> None:
     link = measure_link(eight)
     assert link.alpha >= 0
     assert link.beta > 0
+    quick = in_succession(eight, link, repeats=1)
+    assert quick.alpha >= 0
+    assert quick.beta == link.beta
 
 
 @pytest.mark.parametrize("exchange", [*Exchange][1:])
