@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Mapping
-from functools import partial
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils import benchmark
-
-from dlperf import breakdown, profiles
-from dlperf.device import has_cuda
-from dlperf.environment import environment
-from dlperf.measurement import Measurement
-from dlperf.turns import interleave
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 
@@ -45,30 +36,3 @@ def scripted(net: nn.Module) -> Forward:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return torch.jit.script(net)
-
-
-def products_and_rest(
-    ways: Mapping[str, Forward],
-    x: torch.Tensor,
-    repeats: int = 9,
-    num_threads: int | None = None,
-    device: torch.device | str = "cpu",
-) -> tuple[dict[str, Measurement], dict[str, Measurement]]:
-    """Returns the seconds of one call of each way on ``x`` in products, and those in all else, by a profiler, in turn.
-
-    Each sample is of one call, the third in a row of its kind. ``num_threads`` is as in `compare`.
-    """
-
-    def profiled(way: Forward) -> tuple[float, float]:
-        [seen] = profiles.traces(lambda: way(x), device, steps=1, warm_up=2)
-        products, whole = breakdown.parts(seen, has_cuda(device))["products"], profiles.length(seen)
-        return products * whole, (1 - products) * whole
-
-    with benchmark.set_torch_threads(num_threads or torch.get_num_threads()):
-        taken = interleave({name: partial(profiled, way) for name, way in ways.items()}, repeats)
-    env = environment(device)
-    each = [
-        {name: side.measurement(itemgetter(n), "s", name, environment=env) for name, side in taken.items()}
-        for n in range(2)
-    ]
-    return each[0], each[1]

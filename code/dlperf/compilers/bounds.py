@@ -1,0 +1,80 @@
+"""What a profile of a step lets compiling and a fused update win at most, without what the profiler adds.
+
+A profiler makes a step longer, but hardly its kernels, so what it adds is taken to be the host's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import median
+
+from dlperf.breakdown import parts, typical
+from dlperf.measurement import Measurement
+from dlperf.profiles import Interval, length
+
+Step = Sequence[Interval]
+
+_UPDATES = re.compile("multi_tensor_apply")
+"""These kernels of a GPU update weights; the phases of a step are the host's, and do not tell when they run."""
+
+
+def plain_shares(steps: Sequence[Step], seconds: float, on_gpu: bool = False) -> dict[str, float]:
+    """Returns the share of each kind in a step of so many ``seconds`` without a profiler, by traced ``steps``.
+
+    They sum to 1. What the profiler adds is taken from the host's share, which is 0 at least.
+    """
+    longer = max(1.0, median(map(length, steps)) / seconds)
+    shares = {name: share * longer for name, share in typical(steps, on_gpu).items()}
+    shares["host"] = max(0.0, shares["host"] - (longer - 1))
+    whole = sum(shares.values())
+    return {name: share / whole for name, share in shares.items()}
+
+
+def host_seconds(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False) -> Measurement:
+    """Returns the host's seconds in each ``plain`` step: less all else in the traced step of the same turn."""
+    busy = [(1 - parts(step, on_gpu)["host"]) * length(step) for step in steps]
+    return replace(plain, samples=tuple(a - b for a, b in zip(plain.samples, busy, strict=True)))
+
+
+def kernel_seconds(steps: Sequence[Step], on_gpu: bool = False) -> dict[str, float]:
+    """Returns the median seconds of each kind of kernel in traced ``steps``, outside the update of the weights."""
+    return _seconds(steps, lambda step: _updates(step, on_gpu), on_gpu)
+
+
+def speedups(steps: Sequence[Step], seconds: float, on_gpu: bool = False) -> dict[str, float]:
+    """Returns how many times as fast each way makes a step of so many ``seconds`` at most, by traced ``steps``.
+
+    Both together leave the products. Of a CPU only: compiled, a step keeps the update's kernels, too; a fused update
+    removes at most its phase, with what the profiler adds to it.
+    """
+    left = {"both": plain_shares(steps, seconds, on_gpu)["products"]}
+    if not on_gpu:
+        everywhere, outside = _seconds(steps, lambda _: [], on_gpu), kernel_seconds(steps)
+        kernels = sum(everywhere.values()) - sum(outside.values())
+        left["blocks compiled"] = left["both"] + max(0.0, kernels / seconds)
+        left["fused update"] = 1 - median(sum(p.end - p.start for p in _phase(step)) for step in steps) / seconds
+    return {name: 1 / min(1.0, max(share, 0.01)) for name, share in left.items()}
+
+
+def _seconds(steps: Sequence[Step], drop: Callable[[Step], list[Interval]], on_gpu: bool) -> dict[str, float]:
+    """Returns the median seconds of each kind of kernel in ``steps``, without the intervals that ``drop`` returns."""
+    each = []
+    for step in steps:
+        dropped = set(drop(step))
+        shares = parts([p for p in step if p not in dropped], on_gpu)
+        each.append({name: share * length(step) for name, share in shares.items()})
+    return {name: median(found[name] for found in each) for name in ("products", "other kernels", "copies")}
+
+
+def _phase(step: Step) -> list[Interval]:
+    return [p for p in step if p.lane == "phase" and p.name == "update"]
+
+
+def _updates(step: Step, on_gpu: bool) -> list[Interval]:
+    """Returns the kernels that update weights."""
+    kernels = [p for p in step if p.lane == "kernel"]
+    if on_gpu:
+        return [p for p in kernels if _UPDATES.search(p.name)]
+    return [p for p in kernels if any(u.start <= p.start < u.end for u in _phase(step))]
