@@ -1,4 +1,4 @@
-"""Outcomes that quartiles decide: a median alone turns none, and where the quartiles hold the limit none is told."""
+"""Outcomes of pages that quartiles or several records decide."""
 
 from __future__ import annotations
 
@@ -65,3 +65,31 @@ def test_two_sides_are_as_fast_together_if_three_trials_of_four_say_so(
 ) -> None:
     values = {"async.drawing-beside": of(1, 1, 1), "async.working-beside": of(1, 1, 1), f"async.{slower}-beside": ratio}
     assert bool(holding(values, "async.side-by-side")) == is_near
+
+
+@pytest.mark.parametrize(
+    ("denormal", "flushed", "zeros", "is_why"),
+    [(18, 3.7, 5, True), (18, 3.7, 2, False), (18, 12, 8, False), (18, 1.05, 1.04, False), (1, 1, 1, False)],
+)
+def test_roots_of_zeros_explain_what_flushing_leaves(
+    denormal: float, flushed: float, zeros: float, is_why: bool
+) -> None:
+    ratios = {"slow.denormal": denormal, "slow.flushed": flushed, "slow.zeros": zeros}
+    assert bool(holding({key: of(each, each, each) for key, each in ratios.items()}, "slow.zeros")) == is_why
+
+
+@pytest.mark.parametrize(
+    ("across", "longer", "small", "so"),
+    [
+        (12, 11, 2.4, ["slow.evicted"]),
+        (12, 5, 2.4, ["slow.evicted", "slow.sets"]),
+        (12, 3, 2.4, ["slow.sets"]),
+        (3, 3, 2.4, []),
+    ],
+)
+def test_room_in_a_cache_and_rows_of_a_power_of_two_are_told_apart(
+    across: float, longer: float, small: float, so: list[str]
+) -> None:
+    ratios = {"slow.across": across, "slow.across-longer": longer, "slow.across-small": small}
+    values = {key: of(each, each, each) for key, each in ratios.items()}
+    assert holding(values, "slow.evicted", "slow.sets") == so
