@@ -177,10 +177,10 @@ OUTCOMES = (
         keys=("measuring.resnet-products",),
         holds=lambda r: r["measuring.resnet-products"] > 0.5,
     ),
-    Outcome(
-        id="measuring.bfloat16",
+    Outcome(  # one type is the faster in three turns of four; was `measuring.bfloat16`: the median is above one
+        id="measuring.type-told",
         keys=("measuring.bfloat16",),
-        holds=lambda r: r["measuring.bfloat16"].median > 1,
+        holds=lambda r: r["measuring.bfloat16"].quartiles[0] > 1 or r["measuring.bfloat16"].quartiles[1] < 1,
     ),
     Outcome(  # the limit is that of `hardware.narrow`, so that both pages say the same of a device
         id="measuring.units",

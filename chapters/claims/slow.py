@@ -43,6 +43,14 @@ OUTCOMES = (
         keys=("slow.denormal", "slow.flushed"),
         holds=lambda r: r["slow.flushed"].median < r["slow.denormal"].median / 2,
     ),
+    Outcome(  # of what flushing leaves, which is a tenth or more, roots of zeros explain the larger part
+        id="slow.zeros",
+        keys=("slow.denormal", "slow.flushed", "slow.zeros"),
+        holds=lambda r: (
+            1.1 < r["slow.flushed"].median < r["slow.denormal"].median / 2
+            and r["slow.zeros"].median - 1 > (r["slow.flushed"].median - 1) / 2
+        ),
+    ),
     Outcome(
         id="slow.threads",
         keys=("slow.threads",),
@@ -145,7 +153,12 @@ OUTCOMES = (
     ),
     Outcome(  # half as much again as where a cache holds all; the limit is that of `slow.walk`
         id="slow.evicted",
-        keys=("slow.across", "slow.across-small"),
-        holds=lambda r: r["slow.across"].median > 1.5 * r["slow.across-small"].median,
+        keys=("slow.across-longer", "slow.across-small"),
+        holds=lambda r: r["slow.across-longer"].median > 1.5 * r["slow.across-small"].median,
+    ),
+    Outcome(  # half as much again as with rows of no power of two, which fit no cache either
+        id="slow.sets",
+        keys=("slow.across", "slow.across-longer"),
+        holds=lambda r: r["slow.across"].median > 1.5 * r["slow.across-longer"].median,
     ),
 )

@@ -31,6 +31,7 @@ Processor
 ``branches``         what a wrongly predicted branch costs
 ``matmul``           what libraries make of the units
 ``roofline``         what a step attains of this machine's roof, and where the rest goes
+``products``         the products of a step and its variants, each alone
 ``systolic``         a grid of multipliers, cycle by cycle
 ``compression``      compressing a kilobyte
 
@@ -74,6 +75,7 @@ from dlperf.hardware import (
     pointer_chase,
     probe,
     processor,
+    products,
     reference_tools,
     registers,
     roofline,
@@ -110,6 +112,7 @@ __all__ = [
     "pointer_chase",
     "probe",
     "processor",
+    "products",
     "reference_tools",
     "registers",
     "roofline",
