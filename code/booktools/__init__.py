@@ -1,4 +1,4 @@
-"""How the book is built: languages, records, claims, checks.
+"""Build tools of the book: run pages, record machines, judge claims, check, and build the site in every language.
 
 As a Sphinx extension (`_config.yml` loads it) it makes plain ``jupyter-book build .`` build every
 language; ``python -m booktools`` has the commands that the Makefile calls.

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: each instant of it belongs to one of seven kinds, and a bar shows them.
+"""Break a training step's time into seven exclusive categories, and draw them as a stacked bar.
 
 The book draws this figure the same way in every chapter. A profile gives the intervals (`dlperf.profiles`).
 """

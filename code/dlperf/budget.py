@@ -1,4 +1,7 @@
-"""How long the cell that is running may still take: what executes a page sets a limit, measuring keeps to it."""
+"""Compute the time that the running notebook cell has left before its limit, `DLPERF_CELL_SECONDS`.
+
+What executes a page sets the limit, and measuring keeps to it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operating system counts of this process: the pages of memory that it had to find."""
+"""Count minor page faults of this process, in total and per call of a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which devices are here, and waiting for them. One place asks; everything else is told.
+"""Find the available GPUs, or else the CPU, tell their kinds apart, and synchronize with them.
+
+One place asks which devices there are; everything else is told.
 
 A *GPU* is what PyTorch calls an accelerator: a CUDA device, or Apple's ``mps`` or Intel's ``xpu``. What only CUDA
 has, such as a graph of launches, asks `needs_cuda`.

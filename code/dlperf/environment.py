@@ -1,4 +1,4 @@
-"""What a measurement was taken on: hardware, software, date and code."""
+"""Describe the environment of a measurement: hardware, software, date and code."""
 
 from __future__ import annotations
 

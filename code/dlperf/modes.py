@@ -1,4 +1,6 @@
-"""Whether samples lie in one heap or in two: the median of two heaps is where no sample is.
+"""Test whether samples are bimodal, and split them into two groups if they are.
+
+The median of two heaps is where no sample is.
 
 The samples are split where the variance that is left within the two groups is least: Fisher's natural breaks, and
 Otsu's threshold. Engelman and Hartigan made a test for two clusters of it: the part of the variance that the split

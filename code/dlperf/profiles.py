@@ -1,4 +1,4 @@
-"""What PyTorch's profiler saw of a training step, read into intervals: phases, operators, kernels."""
+"""Profile training steps with PyTorch, and convert events to intervals: phases, operators, kernels, messages."""
 
 from __future__ import annotations
 

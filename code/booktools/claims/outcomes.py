@@ -1,4 +1,4 @@
-"""Choose the text that follows an outcome (held, failed, not run), and check that none is missing.
+"""Select a page's text by outcome (held, failed, not run), and check that no outcome lacks its text.
 
 A phrase, in prose, with a third part where a machine may be unable to run it; the parts have no ``[`` of
 their own but in pairs, and are parted by a bar with a space on each side::

@@ -1,4 +1,4 @@
-"""Where the PDFs and EPUBs lie, `_build/pdf` and `_build/epub`, and of which site each was made."""
+"""Write PDFs and EPUBs to `_build`, each with a hash of the site it was made of, and copy those still current."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Resolve references of a plain notebook: titles, and numbers of exercises, figures and equations.
+"""Resolve cross-references and citations in exported notebooks to titles, numbers and bibliography entries.
 
-They are numbered through the book, in reading order, as on its pages.
+Exercises, figures and equations are numbered through the book, in reading order, as on its pages.
 """
 
 from __future__ import annotations

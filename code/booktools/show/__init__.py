@@ -1,4 +1,4 @@
-"""What a page shows of records: directives, roles, and how cells' outputs are rendered.
+"""Sphinx directives and roles that show recorded measurements, and the rendering of cells' outputs.
 
 ``edition``      the book as one machine shows it, in one language, while it is built
 ``catalogue``    labels, outputs and comments in another language

@@ -1,4 +1,4 @@
-"""{glue:text}: a record in running text, with its spread where it is wide; in place of MyST-NB's role."""
+"""The {glue:text} role, replacing MyST-NB's: a measured value inline, with its spread if that is large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""{machines}, {here}, {recorded}, {given}: measured values in tables, machine beside machine."""
+"""The {machines} directive, a table of measured values by machine, and the roles {here}, {recorded} and {given}."""
 
 from __future__ import annotations
 

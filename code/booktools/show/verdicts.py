@@ -1,4 +1,4 @@
-"""{claim}, {claims}: sentences of the book, and on which machines they held."""
+"""The {claim} and {claims} directives: statements of the book and the machines on which they held."""
 
 from __future__ import annotations
 

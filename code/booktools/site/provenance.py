@@ -1,4 +1,4 @@
-"""Return the version, commit and addresses of a site, which `_config.yml` and `CITATION.cff` give.
+"""Read a site's version, commit and URLs from `_config.yml`, `CITATION.cff` and git.
 
 Without an address nothing on the site leads there::
 

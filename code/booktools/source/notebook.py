@@ -1,4 +1,4 @@
-"""Read notebooks: their cells, what these stored, and a page joined with an execution of it."""
+"""Read notebooks: cells, recorded values, and source pages merged with executed outputs."""
 
 from __future__ import annotations
 

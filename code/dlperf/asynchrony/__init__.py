@@ -1,4 +1,4 @@
-"""What the chapter *Asynchronous computation* imports, a subject a module.
+"""Experiments of the chapter *Asynchronous computation*, one module per subject.
 
 ``engine``         a dependency engine of the book's own
 ``blocking``       who waits, and until when

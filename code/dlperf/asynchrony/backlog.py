@@ -1,4 +1,4 @@
-"""What a queue holds on to: training whose loop runs ahead of the work, with and without a bound.
+"""Measure the memory held by queued operations when a training loop runs ahead, with a bounded or unbounded queue.
 
 The chapter *Asynchronous computation* tells the story.
 """

@@ -1,4 +1,4 @@
-"""Who waits, and until when: clocks that are read when calls return and when their work is done.
+"""Time asynchronous calls until they return and until their work is done, and find calls that synchronize.
 
 The chapter *Asynchronous computation* tells the story.
 """

@@ -1,4 +1,4 @@
-"""What no overlap of a front end and a back end can do: take less time than the slower of the two.
+"""Count trials that broke the lower bound of overlap: a loop faster than the slower of its front end and back end.
 
 The chapter *Asynchronous computation* tells the story.
 """

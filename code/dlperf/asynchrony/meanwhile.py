@@ -1,4 +1,4 @@
-"""What the same call costs, by what the thread that will run it does meanwhile.
+"""Time the enqueueing of an operation while the thread that will run it idles, computes, or competes for the GIL.
 
 The chapter *Asynchronous computation* tells the story.
 """

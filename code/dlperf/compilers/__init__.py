@@ -1,4 +1,4 @@
-"""What the chapter *Compilers and interpreters* imports, a subject a module.
+"""Experiments of the chapter *Compilers and interpreters*, one module per subject.
 
 ``symbolic``     a compiler of the book's own: trace, rewrite, generate
 ``capture``      what is left of a Python program after it was captured

@@ -1,4 +1,4 @@
-"""Where the memory of a new tensor comes from: the operating system, page by page, or what was freed before."""
+"""Make malloc keep freed memory for later tensors, and count the peak bytes of the tensors that a function makes."""
 
 from __future__ import annotations
 

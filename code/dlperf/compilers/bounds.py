@@ -1,4 +1,4 @@
-"""What a profile of a step lets compiling and a fused update win at most, without what the profiler adds.
+"""Bound the speedup of compiling and of a fused optimizer from a profile, corrected for the profiler's overhead.
 
 A profiler makes a step longer, but hardly its kernels, so what it adds is taken to be the host's.
 """

@@ -1,4 +1,4 @@
-"""What is left of a Python program after it was captured: as it was, refused, or something else, warned of or not."""
+"""Test whether functions captured by TorchScript, `torch.export` or `torch.compile` still behave as in Python."""
 
 from __future__ import annotations
 

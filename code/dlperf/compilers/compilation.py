@@ -1,4 +1,4 @@
-"""What compiling is tried on, how often it happens, and clocks for calls that depend on what came before them."""
+"""Functions to compile, counts of graphs that `torch.compile` makes, timing of calls, and break-even points."""
 
 from __future__ import annotations
 

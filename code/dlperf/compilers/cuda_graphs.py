@@ -1,4 +1,4 @@
-"""CUDA graphs: many launches, recorded once and then made as one."""
+"""Capture kernel launches in a CUDA graph; measure launch and run times, and predict eager launches and replay."""
 
 from __future__ import annotations
 

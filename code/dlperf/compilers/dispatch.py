@@ -1,4 +1,4 @@
-"""What it costs to ask for an operation: from Python, from C++, and with whatever else comes on top."""
+"""Measure the overhead of dispatching an operation from Python and C++, and the size at which work exceeds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a compiled step still learns the same: losses over the same mini-batches, and what a rounding error does."""
+"""Compare losses of compiled and eager training on the same mini-batches, and the effect of a rounding error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to compile a model: its first step, in a process that has compiled nothing."""
+"""Measure a model's compile time: its first compiled training step in a new process, as a whole or block by block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rung of the ladder should take: its step from buckets and a link, its bytes, and its memory.
+"""Predict step time, bytes sent and memory of data-parallel and sharded training, from buckets and a link model.
 
 The chapter *Training on multiple GPUs, concisely* holds it against what was seen.
 """

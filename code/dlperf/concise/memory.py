@@ -1,6 +1,6 @@
-"""What a training step keeps in memory, by kind: the bytes of storages that are there, seen from outside the script.
+"""Measure a training step's peak memory of parameters, gradients, optimizer state and activations, by hooks.
 
-The chapter *Training on multiple GPUs, concisely* draws it.
+All is seen from outside the script. The chapter *Training on multiple GPUs, concisely* draws it.
 """
 
 from __future__ import annotations

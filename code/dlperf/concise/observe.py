@@ -1,4 +1,4 @@
-"""When a script's processes do what, and what they keep and send, without a word about it in the script.
+"""Run an unmodified training script and trace each process: phases and messages of a step, bytes sent, and memory.
 
     torchrun --nproc-per-node 2 -m dlperf.concise.observe ddp.py --epochs 1
 

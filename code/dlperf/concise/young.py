@@ -1,4 +1,4 @@
-"""How often to save: Young's formula, Daly's, and a simulation of failures that knows neither.
+"""Compute optimal checkpoint intervals (Young, Daly) and the time lost to failures, by formula and by simulation.
 
 Young, *A first order approximation to the optimum checkpoint interval*, 1974; Daly, *A higher order estimate of the
 optimum checkpoint interval for restart dumps*, 2006. The chapter *Parameter servers* uses them.

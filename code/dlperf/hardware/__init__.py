@@ -1,4 +1,4 @@
-"""What this machine can do: probes of its memory, processor, storage, networks and accelerators.
+"""Probes of this machine's memory, processor, storage, networks and accelerators.
 
 ``python -m dlperf.hardware`` runs them all. Their inner loops are compiled by Numba, because an interpreter's
 would measure the interpreter. The chapter *Hardware* tells the story.

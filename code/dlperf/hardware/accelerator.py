@@ -1,4 +1,4 @@
-"""What a device that multiplies matrices can do: products by type and size, its memory, its launches, its bus.
+"""Measure a GPU or CPU: matrix products by type and size, memory bandwidth, kernel launches and bus transfers.
 
 Everything here runs on a CPU too, except what needs a bus to cross. The chapter *Hardware* tells the story.
 """

@@ -1,4 +1,7 @@
-"""What disk a folder is on, as far as the system tells. The chapter *Hardware* tells the story."""
+"""Identify the disk that holds a folder: file system, device, model and kind, as far as the system tells.
+
+The chapter *Hardware* tells the story.
+"""
 
 from __future__ import annotations
 

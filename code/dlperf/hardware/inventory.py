@@ -1,4 +1,4 @@
-"""What is in this machine, as far as its system tells: cores, caches, memory, disks, networks, accelerators.
+"""List this machine's cores, caches, memory, disks, networks and accelerators, as its system reports them.
 
 What the system does not tell is None, never a guess. The chapter *Hardware* tells the story.
 """

@@ -1,4 +1,4 @@
-"""What a library makes of the arithmetic units: products of matrices, by type."""
+"""Measure the throughput of matrix multiplication on the CPU by data type and library, against an FMA loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two cores are two: loops that leave a core idle for most of the time, and loops that fill it.
+"""Measure whether two cores share execution units (SMT): the slowdown of loops that leave them idle or fill them.
 
 The chapter *Hardware* tells the story.
 """

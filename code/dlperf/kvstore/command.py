@@ -1,4 +1,4 @@
-"""What ``python -m dlperf.kvstore`` does: it is a server or the scheduler of a cluster, or makes its keys."""
+"""The command line ``python -m dlperf.kvstore``: run a server or the scheduler of a cluster, or make its keys."""
 
 from __future__ import annotations
 

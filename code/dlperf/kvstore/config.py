@@ -1,4 +1,4 @@
-"""What a cluster is told before it begins: who listens where, how many copies there are, how long to wait."""
+"""Cluster configuration, from TOML, JSON or torchrun's environment: addresses, replicas, staleness and timeouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What can go wrong with a key-value store, as exceptions that say what was wrong and what would be right."""
+"""Exceptions of the key-value store: refused requests, timeouts, and lost workers or key ranges.
+
+They say what was wrong and what would be right.
+"""
 
 from __future__ import annotations
 

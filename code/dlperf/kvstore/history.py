@@ -1,4 +1,6 @@
-"""Whether a history of reads and additions could have happened one at a time: linearizability.
+"""Check whether a history of concurrent reads and additions is linearizable.
+
+It is if its operations could have happened one at a time, each between its begin and its end.
 
 Each addition adds 1 at a place of its own, so what a read returns says which additions it has seen. Source: Herlihy
 and Wing, Linearizability, TOPLAS 12 (1990).

@@ -1,4 +1,4 @@
-"""Who belongs to the cluster, and which servers hold which range: what a scheduler decides, as functions of a view.
+"""Compute cluster membership and each key range's replica chain, as functions from one view to the next.
 
 The servers that hold a range are a chain: operations enter at its head and are acknowledged when its tail has them,
 so every server of a chain has all that was ever acknowledged. Hence a chain may lose any server but its last, and a

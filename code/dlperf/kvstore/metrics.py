@@ -1,4 +1,4 @@
-"""What a server is doing: counts and times, as Prometheus reads them, and a timeline."""
+"""Export a server's counters and request times to Prometheus, and a timeline of its requests to Perfetto."""
 
 from __future__ import annotations
 

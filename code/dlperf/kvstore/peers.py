@@ -1,4 +1,4 @@
-"""What servers and the scheduler tell each other, beside what `dlperf.kvstore.wire` has for workers."""
+"""Protocol messages among servers and with the scheduler; those with workers are in `dlperf.kvstore.wire`."""
 
 from __future__ import annotations
 

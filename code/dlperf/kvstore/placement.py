@@ -1,4 +1,4 @@
-"""Which server holds what: keys by consistent hashing; what is large is cut into parts, which go round all servers."""
+"""Assign keys to servers by consistent hashing, and shard large values into parts across all servers."""
 
 from __future__ import annotations
 

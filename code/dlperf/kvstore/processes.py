@@ -1,4 +1,4 @@
-"""Processes of a cluster on this machine: what they write is kept, and each can be ended at once."""
+"""Start and kill local processes of a cluster, with their output appended to a file."""
 
 from __future__ import annotations
 

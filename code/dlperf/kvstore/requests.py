@@ -1,4 +1,4 @@
-"""What a call of a worker's program asks of which range: a request for each part, with its bytes."""
+"""Split create, push and pull calls into one request per part of a value, for its key range, with its payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may talk to whom: CURVE keys, by which ZeroMQ encrypts and lets in only those whose public keys it has.
+"""Authenticate and encrypt connections by ZeroMQ's CURVE keys: only holders of known public keys are let in.
 
     python -m dlperf.kvstore keys FOLDER
 

@@ -1,4 +1,4 @@
-"""What a worker's program holds: a store that takes pushes and gives values, however it is connected."""
+"""Key-value store client used by workers: create, push and pull tensors, and end rounds, over any transport."""
 
 from __future__ import annotations
 

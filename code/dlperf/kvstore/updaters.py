@@ -1,4 +1,4 @@
-"""What a server does with what workers push: add it up, or take it for a gradient and make a step.
+"""Server-side updaters, which apply what workers push to a value: sum, SGD, momentum and Adam.
 
 A step changes the value in place. It is given whole tensors, or only those rows of a table that were pushed.
 """

@@ -1,4 +1,4 @@
-"""What crosses the network: a header, which is one of the messages below, and the bytes of tensors. Nothing executes.
+"""Wire format of the key-value store: a typed MessagePack header and raw tensor bytes; no code is executed.
 
 Headers are MessagePack, decoded into types: a field that is lacking, of another type or out of bounds is refused
 before anybody looks at it. Bytes of tensors are sent as they lie in memory, little-endian.

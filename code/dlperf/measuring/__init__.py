@@ -1,4 +1,4 @@
-"""What the chapter *Measuring performance* imports, a subject a module.
+"""Experiments of the chapter *Measuring performance*, one module per subject.
 
 ``pitfalls``      the gallery of wrong benchmarks, each beside its right twin
 ``distribution``  samples as a distribution: intervals, and how often they are right

@@ -1,6 +1,7 @@
-"""What asking costs in a step: its operators are called by modules, by autograd and by an optimizer.
+"""Measure the overhead per operator in each phase of a training step, and predict a step's time with it.
 
-All of these take time, by which a prediction falls short that knows only what an operator takes in a loop of its own.
+Operators are called by modules, by autograd and by an optimizer. All of these take time, by which a prediction falls
+short that knows only what an operator takes in a loop of its own.
 """
 
 from __future__ import annotations

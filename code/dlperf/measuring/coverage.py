@@ -1,4 +1,4 @@
-"""What a prediction from operators leaves out: calls without a formula for their FLOPs, and those not timed."""
+"""Report what a step's prediction leaves out: operators without a FLOP formula, and operators that were not timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the update of the weights costs: its calls from Python and what the caches forgot told apart."""
+"""Time optimizer updates with warm or cold caches, and fused, to separate call overhead from cache misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step asks of a machine: each operator that it calls, with its arithmetic and its traffic."""
+"""Record each operator that a training step calls, with its FLOPs and memory traffic."""
 
 from __future__ import annotations
 

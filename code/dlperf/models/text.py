@@ -1,4 +1,4 @@
-"""What the GPT reads: a fixed excerpt of the book's own prose, as numbers, a character each."""
+"""Character-level dataset for the GPT: a fixed excerpt of the book's prose as integers, drawn in batches."""
 
 from __future__ import annotations
 

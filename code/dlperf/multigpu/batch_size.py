@@ -1,4 +1,4 @@
-"""How large a batch is of use: steps to a loss for each batch size, the noise of gradients, the learning rate.
+"""Measure the critical batch size: steps to a target loss, gradient noise scale, and learning rate.
 
 Small networks predict the next character of the book's own text, many of them side by side in stacked tensors, each
 with a learning rate and a seed of its own. The chapter *Training on multiple GPUs, from scratch* tells the story.

@@ -1,4 +1,4 @@
-"""How many bytes of tensors are there at once: the most of it, while something runs.
+"""Measure the peak memory of tensors on a device while a function runs.
 
 On a CPU each allocation and each release is read out of PyTorch's profiler; on a GPU the allocator keeps the maximum.
 The chapter *Training on multiple GPUs, from scratch* holds formulas against it.

@@ -1,4 +1,4 @@
-"""What a message between two devices takes, by its size, alone and in quick succession.
+"""Measure a link between two devices: latency and time per byte of messages, and latency in quick succession.
 
 The chapters on several GPUs predict steps from it.
 """

@@ -1,4 +1,4 @@
-"""How far does it go? Strong and weak scaling on the cores there are, and beyond them by declared computing.
+"""Measure and predict strong and weak scaling, on available devices and with steps that wait instead of computing.
 
 *Strong*: the batch stays, and each of k devices has a k-th of it. *Weak*: each device has a whole batch. The chapter
 *Training on multiple GPUs, from scratch* tells the story.

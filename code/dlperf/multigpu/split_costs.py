@@ -1,4 +1,4 @@
-"""What each strategy costs a device, by formula: bytes sent and memory for two layers, the step of a transformer.
+"""Predict bytes sent, memory and efficiency of data, tensor and pipeline parallelism, and choose among them.
 
 The chapter *Training on multiple GPUs, from scratch* holds measurements against the first two, and decides by the last.
 """

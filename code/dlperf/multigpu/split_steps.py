@@ -1,4 +1,4 @@
-"""What each process does to try a strategy: a step, when it waits in it, what it sends, and its memory.
+"""Run one process's step of data, tensor or pipeline parallelism, and trace its waits, bytes sent and memory.
 
 Every function is one of a process, ``fn(rank, size, …)``, of `dlperf.multigpu.group.devices`. The chapter *Training on
 multiple GPUs, from scratch* tells the story.

@@ -1,4 +1,4 @@
-"""When a device does what in a training step: PyTorch's hooks take the times, the step itself does not know.
+"""Trace a device's training step by PyTorch's hooks: forward pass, gradients, messages and update.
 
 On a GPU, moments are events in its streams; on a CPU, `time.perf_counter`, which all processes of a machine share.
 The chapter *Training on multiple GPUs, from scratch* draws it.

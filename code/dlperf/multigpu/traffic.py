@@ -1,4 +1,4 @@
-"""What a host has sent, counted where it leaves: every frame with its headers, acknowledgements among them.
+"""Count the bytes that a host has sent over its link, with headers and acknowledgements.
 
 The chapter *Training on multiple GPUs, from scratch* holds formulas against it.
 """

@@ -1,4 +1,4 @@
-"""What the chapter *Automatic parallelism* imports, a subject a module.
+"""Experiments of the chapter *Automatic parallelism*, one module per subject.
 
 ``operators``         the operators of a step, on one thread and on several
 ``backward``          the graph of a backward pass: what each node took, and what it came after

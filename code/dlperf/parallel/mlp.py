@@ -1,4 +1,4 @@
-"""One training step of a two-layer perceptron on several devices, operation by operation.
+"""Enqueue a data-parallel training step of a two-layer MLP on an engine, as a graph of operations.
 
 The chapter *Automatic parallelism* tells the story.
 """

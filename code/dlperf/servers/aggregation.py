@@ -1,4 +1,4 @@
-"""Where gradients are added up in a machine: on one of its devices, on its CPU, or a part on each device.
+"""Predict the time of gradient aggregation in a machine: on one device, on the CPU, or sharded over the devices.
 
 Devices hang on a switch by a link each, and so does the CPU. First all that is to be added up comes together; when it
 has been added up, it goes back. d2l derives 60, 80 and 15 ms for 160 MB, 4 GPUs and 16 GB/s: these are such links,

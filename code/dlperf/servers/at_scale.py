@@ -1,4 +1,4 @@
-"""What an all-reduce costs where all hosts are alike, for any number of them: the ways side by side.
+"""Predict all-reduce times by servers, rings and trees over any number of identical hosts, and crossover sizes.
 
 What equal hosts do in a phase has a closed form, which takes no longer for 4,096 hosts than for four; the tree and a
 smaller number of servers are run as recurrences. The chapter *Parameter servers* tells the story.

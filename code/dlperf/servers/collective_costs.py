@@ -1,4 +1,4 @@
-"""What an all-reduce costs, by its algorithm: messages in a row, bytes sent, seconds, and where two cost the same.
+"""Predict the cost of all-reduce algorithms: messages in a row, bytes sent, seconds, and crossover sizes.
 
 Every rank has a line to a switch, by which it sends one message and gets another at the same time; adding up is free.
 Sources: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, IJHPCA 19

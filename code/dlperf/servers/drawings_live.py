@@ -1,4 +1,4 @@
-"""What faults did to a training, over time, and the drawing of a server that wakes up too late.
+"""Draw acknowledged pushes per second under injected faults, and split brain: a server that wakes up too late.
 
 The chapter *Parameter servers* shows them.
 """

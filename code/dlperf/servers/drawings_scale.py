@@ -1,4 +1,4 @@
-"""How long ways to add up take, by the size of the tensor as measured, and by the number of workers as simulated.
+"""Plot all-reduce times of each algorithm, by tensor size as measured and by number of workers as simulated.
 
 The chapter *Parameter servers* shows them.
 """

@@ -1,4 +1,4 @@
-"""How often workers push, and how well they learn, where all wait for all and where nobody waits.
+"""Plot push rates, stragglers and test losses of synchronous, bounded-staleness and asynchronous training.
 
 The chapter *Parameter servers* shows them.
 """

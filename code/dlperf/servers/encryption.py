@@ -1,4 +1,4 @@
-"""What encryption costs a round of the store: the same pushes and pulls over the same links, with keys and without.
+"""Measure the overhead of encryption in a push-pull round of the store, against the same cluster without keys.
 
 Each host has a server and a worker of both clusters, which take turns. The chapter *Parameter servers* tells the story.
 """

@@ -1,4 +1,4 @@
-"""A simulation of messages between hosts: a clock, queues, and links to a switch that never blocks.
+"""Discrete-event simulation of messages between hosts connected by a non-blocking switch.
 
 What happens is a function that is called at its time, and may have others called later; nothing else moves the
 clock. Source: Fishman, Discrete-Event Simulation, 2001. The chapter *Parameter servers* tells the story.

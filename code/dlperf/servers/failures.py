@@ -1,4 +1,4 @@
-"""What a failing machine costs a job: all start again from a checkpoint, or one server's range is taken over.
+"""Compute and simulate a job's time under machine failures: restart from a checkpoint, or takeover of a key range.
 
 Each has a closed form, and a simulation by events that does not know it. Times are in seconds; failures come at
 random, at a constant rate. The chapter *Parameter servers* tells the story.

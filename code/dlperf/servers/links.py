@@ -1,4 +1,4 @@
-"""What the link of a host has carried, counted at the host: against what `dlperf.servers.loads` predicts.
+"""Count what each host's link sent and received, to compare with the predictions of `dlperf.servers.loads`.
 
 The chapter *Parameter servers* draws both.
 """

@@ -1,4 +1,4 @@
-"""What the link of each machine carries while a tensor is added up over many, by formula: the fullest link decides.
+"""Compute the load of each machine's link during an aggregation, by formula, and the bottleneck of each phase.
 
 Each machine has a full-duplex link to a switch. A phase ends for all before the next one begins, and takes as long as
 the direction of a link that carries most. Loads are in tensors: 1.0 is as many bytes as a machine has to add up. The

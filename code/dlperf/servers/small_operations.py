@@ -1,4 +1,4 @@
-"""How many small pushes one server takes in a second, and what each costs it of its processor.
+"""Measure how many small pushes per second one server takes, and the CPU time that each costs it.
 
 A server is one thread of Python, and beside it one of ZeroMQ's that moves bytes. Where values are small it is the
 first that has no time left: a push costs it so many seconds, and one over these is the most pushes in a second that

@@ -1,4 +1,4 @@
-"""How stale what a worker reads is, by the rounds that each worker had pushed when it read.
+"""Compute the staleness and the delay of a worker's reads, from the rounds that each worker had pushed.
 
 Clocks are how many rounds each worker has pushed, as the store has counted them. The chapter *Parameter servers* tells
 the story.

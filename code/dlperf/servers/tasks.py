@@ -1,4 +1,4 @@
-"""What workers of a parameter server train: a sparse model, of which a step needs little, and a dense one, of it all.
+"""Training tasks for workers of a parameter server: sparse logistic regression and a dense ResNet.
 
 Workers push their share of the mean gradient, so that what is pushed in a round adds up to the gradient of all
 workers' batches together. The chapter *Parameter servers* tells the story.

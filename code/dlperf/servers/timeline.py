@@ -1,4 +1,4 @@
-"""What workers lived through while servers, links and workers failed: which pushes were acknowledged, and when.
+"""Build a timeline of workers' pushes under injected faults, and compute lost pushes, outages and rates from it.
 
 The chapter *Parameter servers* draws it.
 """

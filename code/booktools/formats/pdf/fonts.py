@@ -1,4 +1,6 @@
-"""What the PDF is set in: faces that come with the environment, and a sans-serif and a Han face of the machine's.
+"""Prepare the PDF's fonts: `@font-face` rules, subsets of system fonts, and cubic outlines converted to quadratic.
+
+The faces are those that come with Matplotlib, and a sans-serif and a Han face of the machine's.
 
 Chromium embeds TrueType outlines as one font, and cubic ones, such as Noto's Han faces have, as hundreds of small ones
 without a name. So the characters that the book uses are taken out of a face, and cubic outlines made quadratic.

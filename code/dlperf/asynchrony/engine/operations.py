@@ -1,4 +1,4 @@
-"""Operations, and the rule that says which of them an operation has to follow."""
+"""Operations and their dependencies (RAW, WAR, WAW): which earlier operations each must wait for."""
 
 from __future__ import annotations
 
