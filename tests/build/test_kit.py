@@ -350,6 +350,14 @@ def test_a_kit_is_replaced_whole_or_not_at_all(copy: Book) -> None:
     assert not list(copy.root.glob(".kit-*"))
 
 
+def test_a_machine_that_has_everything_needs_no_wheel(copy: Book, tmp_path: Path) -> None:
+    have = tmp_path / "have.txt"
+    have.write_text("\n".join(each.metadata["Name"] for each in importlib.metadata.distributions()), encoding="utf-8")
+    kit = make_kit(copy, HERE, have)
+    assert (kit / "kit.json").is_file()
+    assert list((kit / "wheels").iterdir()) == []
+
+
 def test_only_what_the_machine_lacks_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kit, site = tmp_path / "kit", tmp_path / "site"
     (kit / "wheels").mkdir(parents=True)

@@ -81,7 +81,8 @@ def make_kit(book: Book, python: str = "3.12", have: Path | None = None, *, whee
         (part / "wheels").mkdir()
         if wheels:
             imported = set().union(*(page["imports"] for page in pages))
-            _fill(part / "wheels", needs({*KERNEL, *imported} - set(THEIRS), python) - {*theirs, *IDLE}, python)
+            if lacking := needs({*KERNEL, *imported} - set(THEIRS), python) - {*theirs, *IDLE}:
+                _fill(part / "wheels", lacking, python)
         done = kit / "done"
         if done.is_dir():
             done.rename(part / "done")
