@@ -181,6 +181,11 @@ OUTCOMES = (
         keys=("compilers.blocks-gain", "compilers.update-gain"),
         holds=lambda r: r["compilers.blocks-gain"].quartiles[0] > r["compilers.update-gain"].quartiles[1],
     ),
+    Outcome(
+        id="compilers.blocks-slower",
+        keys=("compilers.blocks-gain",),
+        holds=lambda r: r["compilers.blocks-gain"].quartiles[1] < 1,
+    ),
     Bound(
         id="compilers.bound",
         keys=("compilers.reached",),

@@ -47,6 +47,10 @@ class Former:
     measured: str = ""
     machine: str = ""
 
+    def of_median(self, now: Registered) -> bool:
+        """Returns whether it asked this of a median, where quartiles are asked now: the limit may be the same."""
+        return "quartile" in now.predicate and "quartile" not in self.predicate and "median" in self.predicate
+
 
 @dataclass(frozen=True)
 class Registered:

@@ -105,7 +105,7 @@ class ClaimDirective(SphinxDirective, Recording):
         yield nodes.Text(self.say(BASES[claim.basis]))
         known = registered(current().book).get(claim.id)
         for former in known.former if known else ():
-            words = "; it was {limit} until {until}"
+            words = "; it was {limit} for the median until {until}" if known and former.of_median(known) else FORMERLY
             words += ", when {measured} was measured on {machine}" if former.measured else ""
             if former.limit:
                 before, name, after = self.say(words).partition("{machine}")
@@ -146,6 +146,10 @@ class ClaimsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.env.booktools_lists.add(self.env.docname)  # type: ignore[attr-defined]
         return [ClaimList()]
+
+
+FORMERLY = "; it was {limit} until {until}"
+"""What is said of a limit that a claim had before."""
 
 
 class ClaimTable(AfterReading):

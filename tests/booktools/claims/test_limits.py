@@ -8,7 +8,7 @@ import re
 import pytest
 
 from booktools.claims.claims import all_outcomes
-from booktools.claims.limits import predicate_of, problems, register, register_of, registered
+from booktools.claims.limits import Former, Registered, predicate_of, problems, register, register_of, registered
 from booktools.source.book import Book, BookError
 from tests.conftest import ROOT, edit
 
@@ -146,3 +146,11 @@ def test_an_unknown_id_is_refused(book: Book) -> None:
     with pytest.raises(BookError, match=r"there is no claim, outcome or bound 'tiny\.b'"):
         register(book, "tiny.b")
     assert json.loads(register_of(book).read_text(encoding="utf-8")).keys() == {"tiny.a", "tiny.left", "tiny.right"}
+
+
+def test_a_limit_that_was_asked_of_a_median_says_so_where_quartiles_are_asked_now() -> None:
+    of_median = Former("lambda r: r['a'].median < 1.1", "2026-01-02", "quartiles tell more", "1.1")
+    by_quartiles = Registered("lambda r: r['a'].quartiles[1] < 1.1")
+    assert of_median.of_median(by_quartiles)
+    assert not of_median.of_median(Registered("lambda r: r['a'].median < 1.2"))
+    assert not Former("lambda r: r['a'] < 1.1", "2026-01-02", "", "1.1").of_median(by_quartiles)
