@@ -42,7 +42,7 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("concise.hosts-ratio", "concise.apart-step", "concise.hosts-step"),
         holds=lambda r: _is_near(r["concise.hosts-ratio"].median, 0.1),
         needs=("linux", "cores>=2"),
-        fails_on={"cpu-2-cores-zen5": "concise-hosts", "h100": "concise-hosts"},
+        fails_on={"h100": "concise-hosts"},
         rival=Rival("what is sent hides behind the backward pass", _free_link),
     ),
     Claim(
@@ -120,7 +120,7 @@ CLAIMS: tuple[Claim, ...] = (
         basis="prediction",
         keys=("concise.scale-least", "concise.scale-most", "concise.scale-free-least", "concise.scale-free-most"),
         holds=lambda r: all(_is_near(r[f"concise.scale-{end}"], 0.15) for end in ("least", "most")),
-        fails_on=dict.fromkeys(("cpu-2-cores-zen5", "cpu-2-cores-zen3", "h100"), "concise-scale"),  # computed: on all
+        fails_on=dict.fromkeys(("cpu-2-cores-zen4", "h100"), "concise-scale"),  # computed: on all
         rival=Rival(
             "nothing has to be sent, or all of it hides",
             lambda r: {f"concise.scale-{end}": r[f"concise.scale-free-{end}"] for end in ("least", "most")},

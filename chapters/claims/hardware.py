@@ -48,7 +48,7 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.padding-gain",),
         holds=lambda r: r["hardware.padding-gain"].median >= 1.5,
         rival=Rival("every address may lie in every place", lambda r: {"hardware.padding-gain": 1}),
-        fails_on={"cpu-2-cores-zen3": "hardware-caches", "h100": "hardware-caches"},
+        fails_on={"h100": "hardware-caches"},
     ),
     Claim(
         id="hardware.false-sharing",
@@ -130,7 +130,6 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"hardware.short-loopback": 2 * r["hardware.short-memory"].median},
         ),
         needs=("cores>=2",),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
 )
 

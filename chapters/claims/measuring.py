@@ -44,7 +44,6 @@ CLAIMS = (
         keys=("measuring.warm-up-factor",),
         holds=lambda r: r["measuring.warm-up-factor"].median > 1.5,
         rival=Rival("a first call is like any other", lambda r: {"measuring.warm-up-factor": 1}),
-        scatters_on=("cpu-2-cores-zen3",),
     ),
     Claim(
         id="measuring.synchronization",

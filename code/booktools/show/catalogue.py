@@ -56,6 +56,8 @@ UNITS = frozenset(
         "IQR",
     ]
 )
+CONSTANTS = frozenset(["None", "True", "False"])
+"""What Python prints for what has no number."""
 _IDENTIFIER = re.compile(r"\S*(?:[\w)\]][_.(\[{=:/@]|[\]})]|__|[A-Za-z]\d|\d[A-Za-z])\S*")
 
 
@@ -63,7 +65,7 @@ def has_words(text: str) -> bool:
     """Returns whether anything in ``text`` is language, once numbers, units and identifiers are set aside."""
     rest = _IDENTIFIER.sub(" ", text)
     rest = NUMBER.sub(" ", rest)
-    return any(word not in UNITS for word in re.findall(r"[A-Za-zµ]+", rest) if len(word) > 1)
+    return any(word not in UNITS | CONSTANTS for word in re.findall(r"[A-Za-zµ]+", rest) if len(word) > 1)
 
 
 def is_code(line: str) -> bool:

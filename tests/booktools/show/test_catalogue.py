@@ -35,7 +35,11 @@ def labels(tmp_path: Path) -> Catalogue:
 
 
 @pytest.mark.parametrize(
-    "text", ["3.2 ms", "1.5e-6", "12 GB/s", "float32", "torch.compile(f)", "x", "10⁻³", "512 × 512", "n=30", "", "±0.3"]
+    "text",
+    [
+        *("3.2 ms", "1.5e-6", "12 GB/s", "float32", "torch.compile(f)", "x", "10⁻³", "512 × 512", "n=30", "", "±0.3"),
+        *("0.06 None", "True 3"),  # what Python prints where something is lacking, such as a link
+    ],
 )
 def test_numbers_units_and_identifiers_pass_through(labels: Catalogue, text: str) -> None:
     assert labels.translate(text) == text
