@@ -4,6 +4,9 @@
 ``parity``     the languages say the same
 ``lint``       no naked number, and the typography of Chinese
 ``numbers``    what vouches for a number on a page
+``english``    numbers, units and ratios in English
+``chinese``    the same in Chinese
+``marks``      what both share
 ``density``    at most four numbers in a paragraph
 ``hedges``     no sentence that makes the reader choose
 ``folding``    what records or draws is folded
