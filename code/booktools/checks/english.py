@@ -23,9 +23,8 @@ _LINKS = (
     r"(?:\s(?:of|is|was|are|were|be|at|most|least|about|around|roughly|nearly|almost|only|just|by|to|than|less|more|"
     r"over|under|below|above|between|some|up|equals|reaches|=|≈))"
 )
-VERSION = (
-    r"(?:[A-Z][\w.+-]*|\b[Vv]ersions?)\s?[<>=≥≤\s]*\d+(?:\.\d+)*(?:(?:, | or | and |、|和|或|至|到|[–-])\d+(?:\.\d+)*)*"
-)
+VERSION = r"(?:[A-Z][\w.+-]*|\b[Vv]ersions?)\s?[<>=≥≤\s]*\d+(?:\.\d+)*"
+AND = ", | or | and "
 NAME = r"(?i:\b(?:in|since|from|until|before|after|of|by) )(?:19|20)\d\d\b(?![,.]?\d)"
 END = r"[.!?][\"')\]*]*\s*{cite}*\s+(?=[^a-z{cite}])"
 """The end of a sentence, to which a citation belongs that follows the full stop."""

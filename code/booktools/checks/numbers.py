@@ -36,7 +36,9 @@ _PATTERNS = (
 )
 _DECIMAL = re.compile(r"(?<![A-Za-z0-9_.])\d+\.\d+(?![A-Za-z0-9_]|\.\d)")
 """What has a fraction counts nothing, so it is a quantity even where its unit is left out."""
-_VERSION = re.compile(rf"{english.VERSION}|[<>=]=\s?\d+(?:\.\d+)*|{chinese.VERSION}")
+_VERSION = re.compile(
+    rf"{english.VERSION}(?:(?:{english.AND}|{chinese.AND}|[–-])\d+(?:\.\d+)*)*|[<>=]=\s?\d+(?:\.\d+)*|{chinese.VERSION}"
+)
 _IN_CODE = re.compile(
     rf"^\W*{_DIGITS}\s?{_UNIT}\W*$|{_DIGITS}(?<=\s){_UNIT}(?!\s*[\w(\[])|{_DIGITS}[x×%](?!\s*[\w(\[])"
 )
