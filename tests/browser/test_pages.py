@@ -68,7 +68,8 @@ FACTS = """() => ({
   images: [...document.images].filter((i) => !i.complete || !i.naturalWidth).map((i) => i.src),
   twice: [...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, n, all) => all.indexOf(id) !== n),
   nameless: [...document.querySelectorAll("a, button, input, summary")].filter((e) =>
-    !(e.getAttribute("aria-label") || e.textContent || e.labels?.[0]?.textContent || "").trim()).map((e) => e.outerHTML.slice(0, 100)),
+    !(e.getAttribute("aria-label") || e.textContent || e.labels?.[0]?.textContent || "").trim())
+    .map((e) => e.outerHTML.slice(0, 100)),
   claims: [...document.querySelectorAll(".dl-claim")].map((claim) =>
     [claim.id, [...claim.querySelectorAll(".dl-verdicts li strong")].map((verdict) => verdict.textContent)]),
   fit: document.scrollingElement.scrollWidth - innerWidth,
