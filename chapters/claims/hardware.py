@@ -136,8 +136,8 @@ CLAIMS: tuple[Claim, ...] = (
 OUTCOMES: tuple[Outcome, ...] = (
     Bound(
         id="hardware.roof",  # a step does no more than its roof
-        keys=("hardware.attained-resnet", "hardware.attained-gpt"),
-        holds=lambda r: all(r[f"hardware.attained-{name}"].median <= 1.02 for name in ("resnet", "gpt")),
+        keys=("hardware.roof-resnet", "hardware.roof-gpt"),
+        holds=lambda r: all(r[f"hardware.roof-{name}"].median <= 1.02 for name in ("resnet", "gpt")),
     ),
     Outcome(
         id="hardware.roof-low",

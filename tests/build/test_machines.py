@@ -102,10 +102,10 @@ def test_a_verdict_unfolds_to_each_machine_and_the_limits_that_it_had(edition: B
     limit = folded.select_one(".dl-limit")
     assert limit
     assert limit.get_text() == (
-        "limit: from theory; it was 1 s until 2026-01-02, when 0.5 s was measured on quux"
-        "; it risked little: with any one number halved or doubled, it would hold on every machine"
+        "limit: from theory; until 2026-01-02 the limit was 1 s, and was changed after quux had measured 0.5 s"
+        "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
     )
-    assert "；2026-01-02之前为1 s，在quux上测得0.5 s后修改" in chinese.get_text()
+    assert "；2026-01-02之前界限为1 s，在quux上测得0.5 s后修改" in chinese.get_text()
 
 
 def test_the_score_counts_predictions_of_every_machine(edition: Book) -> None:

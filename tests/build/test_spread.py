@@ -22,6 +22,7 @@ made = {
     "wide": Measurement([0.7, 0.8, 1.0, 1.2, 1.3], "s"),
     "two": Measurement([1.0, 1.01, 1.02, 1.03, 1.04, 1.5, 1.51, 1.52, 1.53, 1.54], "s"),
     "few": Measurement([1.0, 1.5, 3.0], "s"),
+    "loss": Measurement([0.8, 0.9, 0.9, 0.9, 1.1], "1"),
 }
 for name, m in made.items():
     record(f"tiny.{name}", m)
@@ -33,6 +34,7 @@ ROLES = (
     "narrow", "spread", "spread:.1f", "spread.percent", "wide", "wide.iqr", "two", "few",
     "stands:.2f", "refused-ratio", "refused-ratio.percent", "reasoned:.1f",
 )  # fmt: skip
+SPEEDS = ("spread", "loss", "stands")
 KEYS = ("narrow", "wide", "two", "few", "stands", "refused-ratio")
 
 
@@ -45,6 +47,7 @@ def built(shared: Shared) -> Book:
         shown = "".join(f"- {{glue:text}}`tiny.{role}`\n" for role in ROLES)
         table = "".join(f"| {key} | {{here}}`tiny.{key}` |\n" for key in KEYS)
         edit_both(book, "tiny", 'record("tiny.refused", "–")\n', f'record("tiny.refused", "–")\n{CELL}')
+        shown += "".join(f"- {{glue:text}}`tiny.{key}:.2f`{{speed}}`tiny.{key}`.\n" for key in SPEEDS)
         machines = "```{machines} tiny.two tiny.few tiny.refused-ratio\n```\n"
         more = f"{shown}\n| a | b |\n|:--|:--|\n{table}\n{machines}\n(tiny-exercises)="
         edit_both(book, "tiny", "(tiny-exercises)=", more)
@@ -62,11 +65,13 @@ ENGLISH = [
     "1.02 s", "1.00 ± 0.08", "1.0 ± 0.1", "100 ± 8 %", "1.0 ± 0.2 s (wide spread)", "400 ms",
     "1.02 or 1.52 s (two modes)", "1.0–3.0 s (only 3 samples)",
     "1.00", "– (no ratio: two modes)", "– (no ratio: two modes)", "1.6",
+    "1.00 ± 0.08 (no clear difference).", "0.90 (slower).", "1.00.",
 ]  # fmt: skip
 CHINESE = [
     "1.02 s", "1.00 ± 0.08", "1.0 ± 0.1", "100 ± 8%", "1.0 ± 0.2 s（离散过大）", "400 ms",
     "1.02或1.52 s（双峰）", "1.0–3.0 s（仅3个样本）",
     "1.00", "–（不作比：双峰）", "–（不作比：双峰）", "1.6",
+    "1.00 ± 0.08（差别不明显）.", "0.90（更慢）.", "1.00.",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlperf.hardware import roofline
-from dlperf.measurement import Measurement, PairingError
+from dlperf.measurement import Measurement
 from dlperf.models.cost import Operator, operators
 
 ROOF = roofline.Roof(peak=8e9, bandwidth=1e9)
@@ -26,15 +26,6 @@ def test_a_roof_is_the_longer_of_two_sides() -> None:
     assert (ROOF.ridge, ROOF.rate(4), ROOF.rate(100)) == (8, 4e9, 8e9)
     assert ROOF.seconds(8e9, 0) == ROOF.seconds(0, 1e9) == ROOF.seconds(8e9, 1e9) == 1
     assert ROOF.step(OPS) == pytest.approx(2e-3 + 6e-3 + 1e-6)
-
-
-def test_a_step_attains_its_time_at_the_roof_turn_by_turn() -> None:
-    peak, bandwidth = (Measurement((x, 2 * x), unit, pairing_id="t") for x, unit in ((8e9, "FLOP/s"), (1e9, "B/s")))
-    found = roofline.attained(OPS[:1], peak, bandwidth, Measurement((4e-3, 4e-3), pairing_id="t"))
-    assert found.samples == pytest.approx((0.5, 0.25))
-    assert found.unit == "1"
-    with pytest.raises(PairingError, match="in turn"):
-        roofline.attained(OPS, peak, bandwidth, Measurement((4e-3, 4e-3), pairing_id="another"))
 
 
 def test_each_part_of_a_step_is_counted_once() -> None:
@@ -55,7 +46,7 @@ def test_the_parts_are_the_whole(step: float, asking: float) -> None:
 def test_the_share_of_products_is_of_the_whole_step(between: float, share: float) -> None:
     """What lies between operators makes it smaller; operators that take less together do not make it larger."""
     parts = {"between": Measurement((between,) * 3, "1")}
-    found = roofline.Losses(parts, ALONE, ALONE, ROOF)
+    found = roofline.Losses(parts, ALONE, ALONE, ROOF, Measurement((1.0,) * 3, "s"), {})
     assert roofline.product_share(OPS, found) == pytest.approx(share)
 
 
@@ -117,3 +108,20 @@ def test_losses_are_found_sample_by_sample() -> None:
     for turn in zip(*(m.samples for m in found.parts.values()), strict=True):
         assert sum(turn) == pytest.approx(1)
     assert (found.parts["roof"] / found.parts["products"]).unit == "1"  # they were taken in turn
+    assert set(found.probes) == set(probes)
+    peak = 2 * 64**3 / found.probes["product"].samples[0]
+    roof = roofline.Roof(peak, 4 * 64**2 / found.probes["read"].samples[0])
+    assert found.parts["roof"].samples[0] == pytest.approx(roof.step(ops) / found.step.samples[0])
+
+
+def test_probes_of_all_steps_are_one_measurement() -> None:
+    """Their samples are those of both, and no ratio can pair them by the order in which they stand."""
+    sides = [
+        roofline.Losses(
+            {}, {}, {}, ROOF, Measurement((1.0, 2.0), "s"), {"read": Measurement(samples, "s", pairing_id="t")}
+        )
+        for samples in ((1.0, 2.0), (3.0, 4.0))
+    ]
+    found = roofline.probed(sides)
+    assert found["read"].samples == (1, 2, 3, 4)
+    assert found["read"].pairing_id == ""

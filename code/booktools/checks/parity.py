@@ -36,6 +36,7 @@ SAME_ROLES = {
     "given",
     "here",
     "recorded",
+    "speed",
 }
 """Roles whose content may not differ; of {given}, only the digits count, for its unit may be a word."""
 

@@ -78,6 +78,10 @@ def problems(book: Book) -> list[str]:
     return found
 
 
+KEYED = {"glue", "glue:text", "glue:figure", "glue:math", "machines", "samples", "here", "recorded", "speed"}
+"""What names the key of a record."""
+
+
 class Known:
     """What there is to refer to."""
 
@@ -109,7 +113,7 @@ class Known:
             return "" if own else f"there is no claim {target!r} in chapters/claims/{page}.py"
         if kind == "link":
             return self._lacks_link(language, page, target)
-        if kind in ("glue", "glue:text", "glue:figure", "glue:math", "machines", "samples", "here", "recorded"):
+        if kind in KEYED:
             return self._lacks_key(page, kind, target)
         return ""
 

@@ -110,6 +110,8 @@ class Markdown:
             return shown
         if name in ("glue:text", "here"):
             return f"`{re.sub(r'[.](?:iqr|percent)$', '', content.partition(':')[0])}`"
+        if name == "speed":
+            return ""
         if name == "recorded":
             return self.see_page()
         if name == "machine":

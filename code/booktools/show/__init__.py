@@ -6,7 +6,7 @@
 ``display``      what directives that show records share
 ``spread``       a measurement in words: spread, two modes, too few samples
 ``glued``        {glue:text}
-``quantities``   {machines}, {here}, {recorded}, {given}
+``quantities``   {machines}, {here}, {recorded}, {speed}, {given}
 ``environments`` {environments}, {machine}
 ``verdicts``     {claim}, {claims}
 ``alternatives`` {outcome}, {held}, {failed}, {not-run}

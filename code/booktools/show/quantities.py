@@ -1,4 +1,4 @@
-"""The {machines} directive, a table of measured values by machine, and the roles {here}, {recorded} and {given}."""
+"""The {machines} directive, a table of measured values by machine; roles {here}, {recorded}, {speed} and {given}."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from booktools.executions.records import HERE, Machine
 from booktools.show.display import Cell, Recording, identifier, sign, table
 from booktools.show.edition import current
 from booktools.show.render import report_missing
+from booktools.show.spread import speed
 from dlperf.measurement import Measurement
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,16 @@ class RecordedRole(HereRole):
         return [identifier(machine.name), nodes.Text(sign(":"))]
 
 
+class SpeedRole(HereRole):
+    """``{speed}`page.key` ``, after "n times as fast": in brackets that this is slower, or no clear difference."""
+
+    def shown(self, machines: Sequence[Machine]) -> list[nodes.Node]:
+        """Returns what there is to say of the one machine's record, or nothing."""
+        values = [m.records[self.text]["value"] for m in machines if self.text in m.records]
+        said = [speed(value) for value in values if isinstance(value, (int, float, Measurement))]
+        return [nodes.Text(sign("(@)").replace("@", self.say(word))) for word in said if word]
+
+
 class GivenRole(SphinxRole):
     """``{given}`95 %` ``: a number that we chose, which nobody measured."""
 
@@ -128,5 +139,6 @@ def setup(app: Sphinx) -> None:
     """Registers directive and roles."""
     app.add_directive("machines", MachinesDirective)
     app.add_role("here", HereRole())
+    app.add_role("speed", SpeedRole())
     app.add_role("recorded", RecordedRole())
     app.add_role("given", GivenRole())

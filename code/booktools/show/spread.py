@@ -19,6 +19,10 @@ SAID_SPREAD = 0.1
 Say = Callable[[str], str]
 
 
+AS_FAST = 0.995
+"""The speed from which two decimals say one."""
+
+
 @dataclass(frozen=True)
 class Words:
     """What a page shows of a record: the value, a mark beside it or nothing, and what appears over it."""
@@ -51,6 +55,17 @@ def ratio_words(ratio: Ratio, shown: str, say: Say) -> Words:
     if ratio.because or not doubts:
         return Words(shown, "", title)
     return Words("–", say(doubts[0]), title)
+
+
+def speed(value: Measurement | float) -> str:
+    """Returns what has to be said of "n times as fast" below one: ``slower``; ``no clear difference``; or nothing.
+
+    A measurement is slower where three samples of four are, and no clear difference where its quartiles lie about one.
+    """
+    low, high = value.quartiles if isinstance(value, Measurement) else (value, value)
+    if low >= AS_FAST:
+        return ""
+    return "slower" if high < AS_FAST else "no clear difference"
 
 
 def doubt(m: Measurement) -> str:

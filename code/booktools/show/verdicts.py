@@ -105,17 +105,15 @@ class ClaimDirective(SphinxDirective, Recording):
         yield nodes.Text(self.say(BASES[claim.basis]))
         known = registered(current().book).get(claim.id)
         for former in known.former if known else ():
-            words = "; it was {limit} for the median until {until}" if known and former.of_median(known) else FORMERLY
-            words += ", when {measured} was measured on {machine}" if former.measured else ""
+            words = OF_MEDIAN if known and former.of_median(known) else FORMERLY
+            words += ", and was changed after {machine} had measured {measured}" if former.measured else ""
             if former.limit:
                 before, name, after = self.say(words).partition("{machine}")
                 yield nodes.Text(before.format_map(asdict(former)))
                 if name:
                     yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
         if is_easy(claim, self.machines):
-            yield nodes.Text(
-                self.say("; it risked little: with any one number halved or doubled, it would hold on every machine")
-            )
+            yield nodes.Text(self.say(EASY))
 
 
 def css(outcome: str) -> str:
@@ -148,8 +146,14 @@ class ClaimsDirective(SphinxDirective):
         return [ClaimList()]
 
 
-FORMERLY = "; it was {limit} until {until}"
+FORMERLY = "; until {until} the limit was {limit}"
 """What is said of a limit that a claim had before."""
+
+OF_MEDIAN = FORMERLY + ", for the median alone"
+"""What is said of one that then asked less of the samples."""
+
+EASY = "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
+"""What is said of a claim that risked little."""
 
 
 class ClaimTable(AfterReading):

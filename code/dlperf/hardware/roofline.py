@@ -12,7 +12,7 @@ import torch
 
 from dlperf.device import is_gpu
 from dlperf.environment import cache_bytes, environment, memory_bytes
-from dlperf.measurement import Measurement, PairingError
+from dlperf.measurement import Measurement
 from dlperf.measuring.prediction import Call, call, uncached
 from dlperf.models.cost import Operator
 from dlperf.timing import clock
@@ -20,6 +20,9 @@ from dlperf.turns import columns
 
 PARTS = ("roof", "products", "others", "short", "between")
 """Where the time of a step goes, see `where`."""
+
+STEP = "step"
+"""The name under which a step takes turns with the probes."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,6 @@ class Roof:
         return sum(self.seconds(op.flops, op.bytes) for op in ops)
 
 
-def attained(ops: Sequence[Operator], peak: Measurement, bandwidth: Measurement, taken: Measurement) -> Measurement:
-    """Returns the share of the roof that a step attains, turn by turn: its time at the roof over what it took.
-
-    Raises PairingError unless the three were taken in turn.
-    """
-    if not taken.pairing_id or not peak.pairing_id == bandwidth.pairing_id == taken.pairing_id:
-        raise PairingError("the ceilings of a roof and what is below it have to be measured in turn")
-    turns = zip(peak.samples, bandwidth.samples, taken.samples, strict=True)
-    samples = tuple(Roof(p, b).step(ops) / t for p, b, t in turns)
-    return replace(taken, samples=samples, unit="1", description="")
-
-
 def where(
     ops: Sequence[Operator], roof: Roof, singly: Mapping[Call, float], step: float, asking: float
 ) -> dict[str, float]:
@@ -86,13 +77,16 @@ def where(
 class Losses:
     """The `PARTS` of a step, sample by sample; medians of the ``roof``, and of the seconds of each call ``alone``.
 
-    There its inputs are in no cache. ``repeated`` has its seconds again and again on the same inputs.
+    There its inputs are in no cache. ``repeated`` has its seconds again and again on the same inputs. ``step`` and
+    ``probes`` have the seconds of the step and of each probe, in turn.
     """
 
     parts: dict[str, Measurement]
     alone: dict[Call, float]
     repeated: dict[Call, float]
     roof: Roof
+    step: Measurement
+    probes: dict[str, Measurement]
 
 
 def losses(
@@ -101,7 +95,7 @@ def losses(
     probes: Mapping[str, Callable[[], object]],
     work: Mapping[str, tuple[float, str]],
     device: torch.device | str,
-    rounds: int = 5,
+    rounds: int = 6,
 ) -> Losses:
     """Returns where the time of ``step`` goes, from so many samples of the roof, of each call alone, and of the step.
 
@@ -110,7 +104,7 @@ def losses(
     ``repeated`` on the same tensors, it may.
     """
     now = clock(device)
-    sides = {**probes, "": step}
+    sides = {**probes, STEP: step}
     before = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds // 2)]
     singly, repeated = {}, {}
     for key, op in {call(op): op for op in ops}.items():
@@ -122,14 +116,27 @@ def losses(
         del run
     after = [{name: _seconds(run, now) for name, run in sides.items()} for _ in range(rounds - rounds // 2)]
     parts, roofs = [], []
-    for i, best in enumerate(before + after):
+    turns = before + after
+    for i, best in enumerate(turns):
         ends = {unit: max(n / best[name] for name, (n, of) in work.items() if of == unit) for unit in ("FLOP", "B")}
         roofs.append(Roof(ends["FLOP"], ends["B"]))
         alone = {key: each[i] for key, each in singly.items()}
-        parts.append(where(ops, roofs[-1], alone, best[""], best["asking"]))
+        parts.append(where(ops, roofs[-1], alone, best[STEP], best["asking"]))
     middle = Roof(median(roof.peak for roof in roofs), median(roof.bandwidth for roof in roofs))
     kept = {key: median(each) for key, each in singly.items()}
-    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), environment(device)), kept, repeated, middle)
+    env = environment(device)
+    taken = columns(turns, dict.fromkeys(sides, "s"), env)
+    whole = taken.pop(STEP)
+    return Losses(columns(parts, dict.fromkeys(PARTS, "1"), env), kept, repeated, middle, whole, taken)
+
+
+def probed(found: Iterable[Losses]) -> dict[str, Measurement]:
+    """Returns the seconds of each probe in all turns of all steps; each step had turns of its own, so nothing pairs."""
+    every = [losses.probes for losses in found]
+    return {
+        name: replace(m, samples=tuple(s for each in every for s in each[name].samples), pairing_id="")
+        for name, m in every[0].items()
+    }
 
 
 def product_share(ops: Sequence[Operator], found: Losses) -> float:

@@ -50,6 +50,7 @@ def plain(text: str, **names: str) -> str:
     [
         ("took {glue:text}`p.key:.2f` of {given}`95 %`", "took `p.key` of 95 %"),
         ("{glue:text}`p.key.percent`, {here}`p.key.iqr`", "`p.key`, `p.key`"),
+        ("{glue:text}`p.key` times as fast{speed}`p.key`.", "`p.key` times as fast."),
         ("a *{term}`speedup`* and {term}`warm-up <预热>`", "a *speedup* and warm-up"),
         ("see {ref}`sec-a` and {ref}`this <sec-a>`", "see A section and this"),
         ("by {eq}`eq-1` {cite}`he2016`", "by (3) [He 2016]"),
