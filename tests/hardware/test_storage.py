@@ -147,7 +147,7 @@ def test_a_file_system_without_direct_access_is_refused(tmp_path: Path, monkeypa
 def test_a_rate_has_its_samples(tmp_path: Path, on_disk: None, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "TIMEOUT_S", DEADLINE_S)
     with storage.scratch(2**22, str(tmp_path)) as path:
-        measured = storage.rate(path, 2**12, depth, cache=storage.PageCache.FULL, seconds=0.01, samples=3)
+        measured = storage.rate(path, storage.Accesses(2**12, depth), cached=True, seconds=0.01, samples=3)
     assert len(measured.samples) == 3
     assert measured.unit == "1/s"
     assert storage.each(measured).median == pytest.approx(1 / measured.median, rel=0.5)
@@ -157,8 +157,8 @@ def test_a_write_is_confirmed_only_where_the_probe_says_so(monkeypatch: pytest.M
     """The literature's 30 µs are those of a write that the disk has taken, not of one that it has confirmed to keep."""
     loops: list[object] = []
 
-    def rate(path: Path, block: int, loop: object = blocks.read) -> Measurement:
-        loops.append(loop)
+    def rate(path: Path, asked: storage.Accesses) -> Measurement:
+        loops.append(asked.loop)
         return Measurement((1.0,), "1/s")
 
     monkeypatch.setattr(storage, "rate", rate)
@@ -214,10 +214,19 @@ def test_who_takes_the_core_away_makes_no_disk_faster(early: bool, seed: int, mo
     assert 0 < rate <= 1000 * (1 + 1 / storage.MIN_OPERATIONS)  # an end may be seen the moment before the next
 
 
-def test_a_sample_ends_when_the_file_comes_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    done, stop = counting(0.002, monkeypatch)
-    storage.finished(done, stop, 5.0, most=10)
-    assert done[0] == 11
+@pytest.mark.parametrize("in_order", [True, False])
+def test_every_thread_asks_for_every_block_once(in_order: bool) -> None:
+    """In order they follow each other, and the threads begin at other places; memory begins at a page."""
+    asked = storage.Accesses(2**12, depth=2, in_order=in_order)
+    first, second = asked.orders(8)
+    assert sorted(first) == sorted(second) == list(range(0, 2**15, 2**12))
+    assert list(first) != list(second) or not in_order
+    if in_order:
+        assert (list(first), second[0]) == (sorted(first), 2**14)
+    mine, other = asked.buffers()
+    assert len(mine) == len(other) == 2**12
+    assert mine.ctypes.data % 2**12 == 0
+    assert len(np.unique(mine)) > 100
 
 
 def test_where_nothing_ends_the_rate_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:

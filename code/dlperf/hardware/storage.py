@@ -1,6 +1,6 @@
 """Storage: how many reads or writes of a size a disk does in a second, in order or at random, and so many at once.
 
-The loops are those of `dlperf.hardware.blocks`. The page cache is asked or passed by. Nothing is left behind. The
+The loops are those of `dlperf.hardware.blocks`. The page cache is passed by. Nothing is left behind. The
 chapter *Hardware* tells the story.
 """
 
@@ -13,8 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -38,12 +37,33 @@ TIMEOUT_S = 2.0
 """The seconds in which they should be done."""
 
 
-class PageCache(StrEnum):
-    """What the page cache can be when a file is read: passed by, empty at first, or full of the file."""
+@dataclass(frozen=True)
+class Accesses:
+    """What is asked of a file: a ``block`` of bytes at a time, by ``depth`` threads, each with one under way.
 
-    DIRECT_IO = "direct I/O"
-    EMPTY = "empty"
-    FULL = "full"
+    ``loop`` reads or writes the blocks. They stand where a random generator says, or follow each other ``in_order``.
+    """
+
+    block: int
+    depth: int = 1
+    loop: Callable[..., None] = read
+    in_order: bool = False
+
+    def orders(self, count: int) -> list[Any]:
+        """Returns for each thread the bytes at which the ``count`` blocks of a file begin, in the order of its calls.
+
+        At random they are others each time: a disk may remember those of the last.
+        """
+        rng, numbers = np.random.default_rng(), np.arange(count)
+        if self.in_order:
+            return [self.block * np.roll(numbers, -i * count // self.depth) for i in range(self.depth)]
+        return [self.block * rng.permutation(numbers) for _ in range(self.depth)]
+
+    def buffers(self) -> list[Any]:
+        """Returns for each thread memory that begins at a page, as direct access demands, full of random bytes."""
+        whole = np.frombuffer(mmap.mmap(-1, self.depth * self.block), np.uint8)
+        whole[:] = np.random.default_rng().integers(0, 256, len(whole), np.uint8)
+        return np.split(whole, self.depth)
 
 
 @contextmanager
@@ -72,8 +92,8 @@ def scratch(size: int = SIZE, folder: str | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, cache: PageCache = PageCache.DIRECT_IO) -> Iterator[int]:
-    """Yields a descriptor of a file with this `PageCache`.
+def opened(path: Path, cached: bool = False) -> Iterator[int]:
+    """Yields a descriptor of a file that is read past the page cache, or is all in it.
 
     Raises `Unknown` where the system or the file system cannot pass it by. macOS cannot: with F_NOCACHE it still reads
     what is cached, and its fsync returns before the disk has kept anything.
@@ -81,81 +101,51 @@ def opened(path: Path, cache: PageCache = PageCache.DIRECT_IO) -> Iterator[int]:
     if not hasattr(os, "O_DIRECT"):
         raise Unknown("this system cannot read past the page cache: it has no O_DIRECT")
     try:
-        file = os.open(path, os.O_RDWR | (os.O_DIRECT if cache is PageCache.DIRECT_IO else 0))
+        file = os.open(path, os.O_RDWR | (0 if cached else os.O_DIRECT))
     except OSError as error:
         raise Unknown(f"the file system of {path.parent} does not pass by the page cache: {error}") from None
     try:
-        if cache is PageCache.FULL:
-            while os.read(file, 2**22):
-                pass
+        while cached and os.read(file, 2**22):
+            pass
         yield file
     finally:
         os.close(file)
 
 
-def forget(file: int) -> None:
-    """Empties the page cache of a file that is on the disk."""
-    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+def rate(path: Path, asked: Accesses, *, cached: bool = False, seconds: float = 0.1, samples: int = 5) -> Measurement:
+    """Returns how many `Accesses` a second a file answers, with one of each thread under way at any moment.
 
-
-def rate(
-    path: Path,
-    block: int,
-    depth: int = 1,
-    *,
-    loop: Callable[..., None] = read,
-    cache: PageCache = PageCache.DIRECT_IO,
-    in_order: bool = False,
-    seconds: float = 0.1,
-    samples: int = 5,
-    memory: Any = None,
-) -> Measurement:
-    """Returns how many blocks of so many bytes a second: ``depth`` threads have one each under way at any moment.
-
-    Blocks stand where a random generator says, or follow each other. In memory they lie side by side in ``memory``,
-    bytes that begin at a page; by default on pages of the smallest kind. A sample is what is counted, from the end of
-    one to the end of another, in ``seconds`` or more while all threads are at work (`finished`). An ``empty`` page
-    cache is emptied before each, which ends before the file comes round again. Raises `Unknown` where a call fails,
-    or none ends for `TIMEOUT_S`.
+    A sample is what is counted, from the end of one to the end of another, in ``seconds`` or more while all threads
+    are at work (`finished`). Raises `Unknown` where a call fails, or none ends for `TIMEOUT_S`.
     """
-    count = path.stat().st_size // block
-    rng = np.random.default_rng()  # other places each time: a disk may remember those of the last
-    # Direct access demands a buffer that begins at a page.
-    whole = np.frombuffer(mmap.mmap(-1, depth * block), np.uint8) if memory is None else memory[: depth * block]
-    done, stop = np.zeros((depth, 8), np.int64), np.zeros(1, np.int64)
+    done, stop = np.zeros((asked.depth, 8), np.int64), np.zeros(1, np.int64)
     rates: list[float] = []
-    workers: list[Thread] = []
-    with opened(path, cache) as file:
-        for i in range(depth):
-            order = np.roll(np.arange(count), -i * count // depth) if in_order else rng.permutation(count)
-            buffer = whole[i * block : (i + 1) * block]
-            if loop is not read:
-                buffer[:] = rng.integers(0, 256, block, np.uint8)
-            workers.append(Thread(target=loop, args=(file, buffer, block * order, done[i], stop)))
+    with opened(path, cached) as file:
+        each_thread = zip(asked.buffers(), asked.orders(path.stat().st_size // asked.block), done, strict=True)
+        workers = [Thread(target=asked.loop, args=(file, *theirs, stop)) for theirs in each_thread]
         for worker in workers:
             worker.start()
         try:
             while stop[0] == 0 and not done[:, 0].all() and all(worker.is_alive() for worker in workers):
                 time.sleep(0.001)  # until all are compiled, started, and once around
             for _ in range(samples):
-                if cache is PageCache.EMPTY:
-                    forget(file)
-                rates.append(finished(done[:, 0], stop, seconds, count if cache is PageCache.EMPTY else 2**62))
+                rates.append(finished(done[:, 0], stop, seconds))
         finally:
             failed = stop[0] == 2 or not done[:, 0].all()
             stop[0] = max(stop[0], 1)
             for worker in workers:
                 worker.join()
+    name = asked.loop.__name__
     if failed or 0.0 in rates:
-        raise Unknown(f"{loop.__name__} of {block} bytes failed, came up short or took for ever in {path.parent}")
-    return Measurement(tuple(rates), "1/s", f"{loop.__name__} {block} B", 1, environment("cpu"))
+        raise Unknown(f"{name} of {asked.block} bytes failed, came up short or took for ever in {path.parent}")
+    return Measurement(tuple(rates), "1/s", f"{name} {asked.block} B", 1, environment("cpu"))
 
 
-def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
+def finished(done: Any, stop: Any, seconds: float) -> float:
     """Returns how many are ``done`` a second, counted from an end to an end so that slow disks come out right.
 
-    Counts for at least so many ``seconds`` and until `MIN_OPERATIONS` are done, but not for longer than `TIMEOUT_S`,
-    nor more than ``most`` of them; 0 where none ends. Whoever takes the core away between the clock and the count
+    Counts for at least so many ``seconds`` and until `MIN_OPERATIONS` are done, but not for longer than `TIMEOUT_S`;
+    0 where none ends. Whoever takes the core away between the clock and the count
     makes the disk slower, never faster: the first clock is read before its count, the last one after.
     """
 
@@ -170,7 +160,7 @@ def finished(done: Any, stop: Any, seconds: float, most: int = 2**62) -> float:
     start, before, _ = next_end(int(done.sum()))
     _, count, end = next_end(before)
     while end - start < TIMEOUT_S and not stop[0]:
-        if count - before >= most or (end - start >= seconds and count - before >= MIN_OPERATIONS):
+        if end - start >= seconds and count - before >= MIN_OPERATIONS:
             break
         _, more, later = next_end(count)
         if more == count:
@@ -203,31 +193,31 @@ def each(rates: Measurement) -> Measurement:
 @probe("read 4 KiB at random", "the page cache is passed by; a virtual disk's host may still answer from its own")
 def read_at_random() -> Measurement:
     with scratch(SIZE // 2) as path:
-        return each(rate(path, 2**12))
+        return each(rate(path, Accesses(2**12)))
 
 
 @probe("write 4 KiB at random", "the page cache is passed by; the disk may still hold it in a memory of its own")
 def write_at_random() -> Measurement:
     with scratch(SIZE // 2) as path:
-        return each(rate(path, 2**12, loop=write))
+        return each(rate(path, Accesses(2**12, loop=write)))
 
 
 @probe("write 4 KiB and keep it", "as before, and the disk says that each one will survive a power failure (fsync)")
 def write_and_keep() -> Measurement:
     with scratch(SIZE // 2) as path:
-        return each(rate(path, 2**12, loop=write_through))
+        return each(rate(path, Accesses(2**12, loop=write_through)))
 
 
 @probe("read 1 MiB in order", "the page cache is passed by; a virtual disk's host may still answer from its own")
 def read_in_order() -> Measurement:
     with scratch(SIZE // 2) as path:
-        return each(rate(path, 2**20, in_order=True, seconds=0.2))
+        return each(rate(path, Accesses(2**20, in_order=True), seconds=0.2))
 
 
 @probe("reads of 4 KiB, 32 at once", "32 threads that wait for one each; a disk may take more from a better queue")
 def read_many() -> Measurement:
     with scratch(SIZE // 2) as path:
-        return rate(path, 2**12, 32)
+        return rate(path, Accesses(2**12, 32))
 
 
 PROBES = (read_at_random, write_at_random, write_and_keep, read_in_order, read_many)

@@ -44,11 +44,11 @@ def test_no_disk_is_that_slow(probe: Probe) -> None:
 
 
 def test_more_under_way_is_more_a_second_from_memory_too_or_not_much_less(path: Path) -> None:
-    one, many = (storage.rate(path, 2**12, depth, seconds=0.2).median for depth in (1, 16))
+    one, many = (storage.rate(path, storage.Accesses(2**12, depth), seconds=0.2).median for depth in (1, 16))
     assert many > 0.5 * one
 
 
 def test_fio_and_the_probe_are_of_one_order(path: Path) -> None:
     require("fio")
-    ours, theirs = storage.rate(path, 2**12, seconds=0.2).median, reference_tools.fio(path, 2**12)
+    ours, theirs = storage.rate(path, storage.Accesses(2**12), seconds=0.2).median, reference_tools.fio(path, 2**12)
     assert 0.2 < ours / theirs < 5
