@@ -52,7 +52,7 @@ def test_labels_tables_comments_and_outputs_are_chinese(built: Book) -> None:
 
 def test_a_folded_cell_says_what_it_does_in_the_words_that_are_seen(built: Book) -> None:
     """What is read out is what stands there: no label of its own, in no other language, and no second title."""
-    words = {"tiny.html": "Code that imports, records and draws", "zh/tiny.html": "导入、记录与绘图的代码"}
+    words = {"tiny.html": "Code that records and draws", "zh/tiny.html": "记录与绘图的代码"}
     for name, text in words.items():
         folded = re.search(r'<details class="[^"]*\bhide\b.*?<summary.*?</summary>', page(built, name), re.S)
         assert folded, name

@@ -71,7 +71,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_use_index = config.html_domain_indices = False
     config.html_copy_source = config.html_show_sourcelink = False
     config.html_permalinks_icon = "§"
-    config["nb_code_prompt_show"] = config["nb_code_prompt_hide"] = say("Code that imports, records and draws")
+    config["nb_code_prompt_show"] = config["nb_code_prompt_hide"] = say("Code that records and draws")
     report_missing("_config.yml")
     fallback = Fallback(labels.entries)
     for translation in locale.translators.values():
