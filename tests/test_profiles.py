@@ -81,3 +81,15 @@ def test_traced_and_plain_steps_are_taken_in_turn():
     traced, plain, steps = profiles.traced_and_plain(perceptron(), "cpu", rounds=2)
     assert len((traced / plain).samples) == 2
     assert [profiles.length(step) for step in steps] == pytest.approx(traced.samples)
+
+
+def test_several_steps_take_turns_and_each_is_called_before_it_is_profiled(monkeypatch):
+    called = []
+    monkeypatch.setattr(profiles, "traces", lambda step, *_, **__: step() or [spans((0, 1))])
+    steps = {name: partial(called.append, name) for name in "ab"}
+    found = profiles.all_traced_and_plain(steps, "cpu", rounds=2)
+    assert "".join(called) == "ab" + "aaabbb" * 2  # each turn: a traced step, and the second of two plain ones
+    assert [seen for _, _, seen in found.values()] == [[spans((0, 1))] * 2] * 2
+    (traced, plain, _), (_, other, _) = found.values()
+    assert traced.samples == (1, 1)
+    assert traced.pairing_id == plain.pairing_id == other.pairing_id

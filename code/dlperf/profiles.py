@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -92,19 +92,34 @@ def traced_and_plain(
 
     Each sample is one step, waited for, the second in a row of its kind.
     """
+    return all_traced_and_plain({STEP: step}, device, rounds)[STEP]
 
-    def plain() -> tuple[float, list[Interval]]:
+
+def all_traced_and_plain(
+    steps: Mapping[str, Callable[[], object]], device: torch.device | str, rounds: int = 5
+) -> dict[str, tuple[Measurement, Measurement, list[list[Interval]]]]:
+    """Returns for each of ``steps`` what `traced_and_plain` does, all of them in turn.
+
+    Each is called once before, so that what happens only once, such as compiling, is in no profile.
+    """
+
+    def plain(step: Callable[[], object]) -> tuple[float, list[Interval]]:
         return [seconds(waited_for(step, device))() for _ in range(2)][-1], []
 
-    def traced() -> tuple[float, list[Interval]]:
+    def traced(step: Callable[[], object]) -> tuple[float, list[Interval]]:
         [seen] = traces(step, device, steps=1, warm_up=1)
         return length(seen), seen
 
-    sides: dict[str, Callable[[], tuple[float, list[Interval]]]] = {"traced": traced, "plain": plain}
-    taken = interleave(sides, rounds, warm_up=0)
-    env = environment(device)
-    each, plainly = (side.measurement(itemgetter(0), "s", name, environment=env) for name, side in taken.items())
-    return each, plainly, [seen for _, seen in taken["traced"]]
+    sides: dict[tuple[str, str], Callable[[], tuple[float, list[Interval]]]] = {}
+    for name, step in steps.items():
+        waited_for(step, device)()
+        sides |= {(name, "traced"): partial(traced, step), (name, "plain"): partial(plain, step)}
+    taken, env = interleave(sides, rounds, warm_up=0), environment(device)
+    clocked = {key: side.measurement(itemgetter(0), "s", key[1], environment=env) for key, side in taken.items()}
+    return {
+        name: (clocked[name, "traced"], clocked[name, "plain"], [seen for _, seen in taken[name, "traced"]])
+        for name in steps
+    }
 
 
 def length(parts: Sequence[Interval]) -> float:

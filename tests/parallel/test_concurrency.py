@@ -54,7 +54,7 @@ def test_loads_are_measured_alone_and_together_in_units_and_shares() -> None:
         found = concurrency.alone_and_together(engine, todo, repeats=3)
     assert {k: (m.unit, len(m.samples)) for k, m in found.items()} == {
         **dict.fromkeys(("cpu:0", "cpu:1", "together"), ("s", 3)),
-        **dict.fromkeys(("ideal", "stretch", "rest", "rest alone", "at once"), ("1", 3)),
+        **dict.fromkeys(("ideal", "stretch", "rest", "rest alone"), ("1", 3)),
     }
 
 
@@ -65,7 +65,7 @@ class Span(NamedTuple):
 
 
 def test_what_keeps_two_devices_apart_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone a takes 4 s, at work for 3, and b 2 s; together 6 s, with a at work for 4.5 and b for 2, of which 1.5."""
+    """Alone a takes 4 s, at work for 3, and b 2 s; together 6 s, with a at work for 4.5 and b for 2."""
     alone = {"a": (4.0, [Span("a", 0.5, 3.5)]), "b": (2.0, [Span("b", 0, 2)])}
     together = (6.0, [Span("b", 0, 2), Span("a", 0.5, 5)])
     monkeypatch.setattr(
@@ -74,16 +74,8 @@ def test_what_keeps_two_devices_apart_by_hand(monkeypatch: pytest.MonkeyPatch) -
     todo = [Load(SimpleNamespace(device=device), 1) for device in ("a", "b")]
     found = concurrency.alone_and_together(None, todo, repeats=1)
     assert {name: m.median for name, m in found.items()} == pytest.approx(
-        {"a": 4, "b": 2, "together": 6, "ideal": 4 / 6, "stretch": 1.5, "rest": 1 - 4.5 / 6}
-        | {"rest alone": 1 - 3 / 4, "at once": 1.5 / 6}
+        {"a": 4, "b": 2, "together": 6, "ideal": 4 / 6, "stretch": 1.5, "rest": 1 - 4.5 / 6} | {"rest alone": 1 - 3 / 4}
     )
-
-
-def test_at_once_counts_what_all_devices_share() -> None:
-    a, b = [Span("a", 0, 2), Span("a", 3, 5)], [Span("b", 1, 4), Span("b", 4.5, 6)]
-    assert concurrency.at_once([*a, *b]) == pytest.approx(1 + 1 + 0.5)
-    assert concurrency.at_once([Span("a", 0, 1), Span("b", 1, 2)]) == 0
-    assert concurrency.at_once([*a, *b, Span("c", 1.5, 3.5)]) == pytest.approx(0.5 + 0.5)
 
 
 def test_products_and_batched_agree() -> None:

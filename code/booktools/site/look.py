@@ -51,6 +51,23 @@ class Anchors(SphinxTransform):
             section["ids"] = [identity for identity in section["ids"] if identity in labels] or section["ids"]
 
 
+class NameImports(SphinxTransform):
+    """Names the fold of a cell that imports and records nothing: there a reader looks for what shown cells use."""
+
+    default_priority = 405
+
+    def apply(self, **kwargs: Any) -> None:
+        for cell in self.document.findall(nodes.container):
+            if cell.get("hide_mode") == "input" and only_imports(cell.astext()):
+                cell["prompt_show"] = cell["prompt_hide"] = current().catalogue.translate("Imports and settings")
+                report_missing(cell)
+
+
+def only_imports(code: str) -> bool:
+    """Returns whether a cell imports something at its top, and hands no value to the book."""
+    return bool(re.search(r"^(?:import|from) ", code, re.M)) and not re.search(r"^\s*record\(", code, re.M)
+
+
 class Fallback(gettext.NullTranslations):
     """The book's catalogue, for what Sphinx and its extensions say but do not translate themselves."""
 
@@ -217,6 +234,7 @@ def setup(app: Sphinx) -> None:
     """Registers the theme and what fills it."""
     app.add_html_theme("book", str(THEME))
     app.add_transform(Anchors)
+    app.add_transform(NameImports)
     app.add_node(solution_node, override=True, html=(visit_solution, depart_solution))
     app.connect("config-inited", _configure, priority=2)
     app.connect("env-updated", _retranslated)

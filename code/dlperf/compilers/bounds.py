@@ -1,6 +1,7 @@
 """Bound the speedup of compiling and of a fused optimizer from a profile, corrected for the profiler's overhead.
 
-A profiler makes a step longer, but hardly its kernels, so what it adds is taken to be the host's.
+A profiler makes a step longer, but hardly its kernels, so what it adds is taken to be the host's. ``plain`` are the
+seconds of steps that nobody traced, and ``steps`` the traced ones of the same turns (`dlperf.profiles`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from dlperf.breakdown import parts, typical
+from dlperf.breakdown import KINDS, parts
 from dlperf.measurement import Measurement
 from dlperf.profiles import Interval, length
 
@@ -20,16 +21,15 @@ _UPDATES = re.compile("multi_tensor_apply")
 """These kernels of a GPU update weights; the phases of a step are the host's, and do not tell when they run."""
 
 
-def plain_shares(steps: Sequence[Step], seconds: float, on_gpu: bool = False) -> dict[str, float]:
-    """Returns the share of each kind in a step of so many ``seconds`` without a profiler, by traced ``steps``.
+def plain_shares(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False) -> dict[str, float]:
+    """Returns the share of each kind in a ``plain`` step: of the medians of all turns, so that they sum to 1.
 
-    They sum to 1. What the profiler adds is taken from the host's share, which is 0 at least.
+    The host's is that of `host_seconds`, 0 at least.
     """
-    longer = max(1.0, median(map(length, steps)) / seconds)
-    shares = {name: share * longer for name, share in typical(steps, on_gpu).items()}
-    shares["host"] = max(0.0, shares["host"] - (longer - 1))
-    whole = sum(shares.values())
-    return {name: share / whole for name, share in shares.items()}
+    found = _seconds(steps, lambda _: [], on_gpu)
+    found["host"] = max(0.0, host_seconds(plain, steps, on_gpu).median)
+    whole = sum(found.values())
+    return {name: seconds / whole for name, seconds in found.items()}
 
 
 def host_seconds(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False) -> Measurement:
@@ -40,32 +40,37 @@ def host_seconds(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False
 
 def kernel_seconds(steps: Sequence[Step], on_gpu: bool = False) -> dict[str, float]:
     """Returns the median seconds of each kind of kernel in traced ``steps``, outside the update of the weights."""
-    return _seconds(steps, lambda step: _updates(step, on_gpu), on_gpu)
+    return _kernels(_seconds(steps, lambda step: _updates(step, on_gpu), on_gpu))
 
 
-def speedups(steps: Sequence[Step], seconds: float, on_gpu: bool = False) -> dict[str, float]:
-    """Returns how many times as fast each way makes a step of so many ``seconds`` at most, by traced ``steps``.
+def speedups(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False) -> dict[str, float]:
+    """Returns how many times as fast as ``plain`` each way makes a step at most.
 
     Both together leave the products. Of a CPU only: compiled, a step keeps the update's kernels, too; a fused update
     removes at most its phase, with what the profiler adds to it.
     """
-    left = {"both": plain_shares(steps, seconds, on_gpu)["products"]}
+    left = {"both": plain_shares(plain, steps, on_gpu)["products"]}
     if not on_gpu:
-        everywhere, outside = _seconds(steps, lambda _: [], on_gpu), kernel_seconds(steps)
+        everywhere, outside = _kernels(_seconds(steps, lambda _: [], on_gpu)), kernel_seconds(steps)
         kernels = sum(everywhere.values()) - sum(outside.values())
-        left["blocks compiled"] = left["both"] + max(0.0, kernels / seconds)
-        left["fused update"] = 1 - median(sum(p.end - p.start for p in _phase(step)) for step in steps) / seconds
+        update = median(sum(p.end - p.start for p in _phase(step)) for step in steps)
+        left["blocks compiled"] = left["both"] + max(0.0, kernels / plain.median)
+        left["fused update"] = 1 - update / plain.median
     return {name: 1 / min(1.0, max(share, 0.01)) for name, share in left.items()}
 
 
 def _seconds(steps: Sequence[Step], drop: Callable[[Step], list[Interval]], on_gpu: bool) -> dict[str, float]:
-    """Returns the median seconds of each kind of kernel in ``steps``, without the intervals that ``drop`` returns."""
+    """Returns the median seconds of each kind in ``steps``, without the intervals that ``drop`` returns."""
     each = []
     for step in steps:
         dropped = set(drop(step))
         shares = parts([p for p in step if p not in dropped], on_gpu)
         each.append({name: share * length(step) for name, share in shares.items()})
-    return {name: median(found[name] for found in each) for name in ("products", "other kernels", "copies")}
+    return {name: median(found[name] for found in each) for name in KINDS}
+
+
+def _kernels(found: dict[str, float]) -> dict[str, float]:
+    return {name: found[name] for name in ("products", "other kernels", "copies")}
 
 
 def _phase(step: Step) -> list[Interval]:

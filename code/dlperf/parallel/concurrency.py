@@ -13,19 +13,11 @@ from typing import Any
 
 import torch
 
-from dlperf import spans
 from dlperf.asynchrony.engine import Operation
 from dlperf.device import try_all_gpus
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
 from dlperf.turns import columns
-
-PUBLISHED = {"first": 0.5154, "second": 0.5183, "together": 0.5186}
-"""Seconds of 50 products of (4000, 4000) matrices on each of two GPUs, and on both, in MXNet.
-
-Source: Zhang et al., Dive into Deep Learning, stored notebook of *Automatic Parallelism*, August 2022. The same
-page's times in PyTorch end with a wait for the current GPU only, so that of both is the time of one.
-"""
 
 
 def two_devices() -> list[str]:
@@ -91,7 +83,7 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 15) -> 
     ``ideal``: the longest time alone over the sum of all, which is what independent devices would reach.
     ``stretch``: time at work, together over alone, on the device that works longest; more than 1 where devices
     share what they work with. ``rest``: what part of the time together that device is not at work, ``rest alone`` of
-    its time alone. ``at once``: for what part of the time together every device is at work.
+    its time alone. A thread that waits for a core counts as at work.
     """
     places = [each.x.device for each in todo]
     rows = []
@@ -103,13 +95,8 @@ def alone_and_together(engine: Any, todo: Sequence[Load], repeats: int = 15) -> 
         times = {device: alone[device][0] for device in places}
         by_itself = busy(alone[slow][1], slow)
         row = times | {"together": seconds, "ideal": max(times.values()) / sum(times.values())}
-        row |= {"stretch": working[slow] / by_itself, "at once": at_once(ops) / seconds}
-        rows.append(row | {"rest": 1 - working[slow] / seconds, "rest alone": 1 - by_itself / times[slow]})
+        row |= {"stretch": working[slow] / by_itself, "rest": 1 - working[slow] / seconds}
+        rows.append(row | {"rest alone": 1 - by_itself / times[slow]})
     units = dict.fromkeys([*places, "together"], "s")
-    units |= dict.fromkeys(("ideal", "stretch", "rest", "rest alone", "at once"), "1")
+    units |= dict.fromkeys(("ideal", "stretch", "rest", "rest alone"), "1")
     return columns(rows[1:], units, environment())
-
-
-def at_once(ops: Sequence[Operation]) -> float:
-    """Returns for how many seconds all the devices of these operations were at work at the same time."""
-    return spans.at_once([(op.start, op.end) for op in ops if op.device == d] for d in {op.device for op in ops})

@@ -53,6 +53,35 @@ def test_a_predicted_gain_is_right_or_wrong_where_the_quartiles_agree(measured: 
     assert holding(values, "async.free-told", "async.free-missed") == so
 
 
+@pytest.mark.parametrize(
+    ("measured", "so"),
+    [
+        (of(1.16, 1.18, 1.19), ["async.free-told"]),
+        (of(1.16, 1.2, 1.24), []),  # right if the prediction's median is, too far above its lower quartile
+        (of(1.05, 1.08, 1.11), ["async.free-told", "async.free-missed"]),
+        (of(1.05, 1.08, 1.13), []),  # too far below the median, not below the lower quartile
+    ],
+)
+def test_a_prediction_that_scatters_is_as_uncertain_as_its_quartiles(measured: Measurement, so: list[str]) -> None:
+    values = {"async.free-speed": measured, "async.free-speed-predicted": of(1.16, 1.18, 1.20)}
+    assert holding(values, "async.free-told", "async.free-missed") == so
+
+
+@pytest.mark.parametrize(
+    ("speed", "share", "is_told"),
+    [
+        (of(1.15, 1.2, 1.3), of(0.9, 1.0, 1.1), True),
+        (of(1.05, 1.2, 1.3), of(0.9, 1.0, 1.1), False),  # a saving may be too small for shares of it
+        (of(1.15, 1.2, 1.3), of(0.96, 1.21, 1.46), False),
+        (of(1.15, 1.2, 1.3), of(-1.1, -1.0, -0.9), False),
+    ],
+)
+def test_the_share_of_a_saving_is_told_where_both_are_steady(
+    speed: Measurement, share: Measurement, is_told: bool
+) -> None:
+    assert bool(holding({"async.free-speed": speed, "async.two-saved": share}, "async.saves")) == is_told
+
+
 def test_a_predicted_gain_of_nothing_is_missed_by_any() -> None:
     values = {"async.free-speed": of(1.01, 1.2, 1.3), "async.free-speed-predicted": of(1.0, 1.0, 1.0)}
     assert holding(values, "async.free-missed")

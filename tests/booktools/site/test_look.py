@@ -1,14 +1,21 @@
-"""The addresses of scripts and style sheets: they change with the files, and with nothing else."""
+"""What stands around the pages: addresses of scripts and style sheets, titles of folds."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from booktools.site import look
+from booktools.source.book import Book
+from booktools.source.page import source
+from tests.conftest import ROOT
 
 
 def test_the_mark_of_scripts_and_styles_follows_from_their_content_alone(
@@ -22,3 +29,36 @@ def test_the_mark_of_scripts_and_styles_follows_from_their_content_alone(
     assert look.mark_of_files.__wrapped__() == before
     (tmp_path / "theme" / "static" / "book.css").write_text("p {}", encoding="utf-8")
     assert look.mark_of_files.__wrapped__() != before
+
+
+@pytest.mark.parametrize(
+    ("code", "so"),
+    [
+        ("import torch\n\nfrom dlperf import plot\nfrom dlperf.records import record\ndevice = 1", True),
+        ("from dlperf import plot\n\nif plot:\n    record('page.key', 1)", False),
+        ("device = 1  # import nothing", False),
+        ("record('page.key', 1)", False),
+    ],
+)
+def test_a_fold_of_imports_is_told_from_one_that_records(code: str, so: bool) -> None:
+    assert look.only_imports(code) == so
+
+
+def test_the_fold_of_imports_says_so_in_the_words_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = new_document("page")
+    for code in ("import torch", "from dlperf.records import record\nrecord('page.key', 1)"):
+        fold = nodes.container(hide_mode="input", prompt_show="records", prompt_hide="records")
+        fold += nodes.literal_block(code, code)
+        document += fold
+    here = SimpleNamespace(catalogue=SimpleNamespace(translate=str.upper, missing=set()))
+    monkeypatch.setattr(look, "current", lambda: here)
+    monkeypatch.setattr(look, "report_missing", lambda location: None)
+    look.NameImports(document).apply()
+    assert [fold["prompt_show"] for fold in document] == ["IMPORTS AND SETTINGS", "records"]
+
+
+@pytest.mark.parametrize("page", ["async", "compilers", "hardware", "measuring", "parallel"])
+def test_what_a_page_imports_from_dlperf_is_shown_or_stands_in_a_fold_of_imports(page: str) -> None:
+    cells = [cell for cell in source(Book(ROOT), page).cells if re.search("^from dlperf", cell.source, re.M)]
+    assert cells
+    assert all(cell.is_visible or look.only_imports(cell.source) for cell in cells)
