@@ -49,3 +49,8 @@ def test_accuracies_are_equal_if_chance_cannot_make_half_of_the_textbooks_drop(
     spread: float, error: float, holds: bool
 ) -> None:
     assert KNOWN["concise.equal"].holds({"concise.right-spread": spread, "concise.right-error": error}) == holds
+
+
+@pytest.mark.parametrize(("turns", "lose"), [(of(0.8, 0.9, 0.99), False), (of(0.8, 0.9, 1.0), True)])
+def test_parts_beat_a_ring_in_three_turns_of_four_or_not_clearly(turns: Measurement, lose: bool) -> None:
+    assert bool(holding({"servers.parts-ring": turns}, "servers.parts-lose")) == lose
