@@ -27,9 +27,10 @@ short bursts pass at once has to send nearly all."""
 
 TRIPS = 20
 """So often do short messages go there and back."""
-CUT, FEW, MANY = 2**22, 16, 64
+CUT, FEW, MANY = 2**24, 16, 64
 """The bytes of a tensor that is added up in few parts and in many, all begun at once: few overlap one another already,
-which a single message cannot."""
+which a single message cannot. Parts are as large as usual buckets, 1 MiB and 0.25 MiB; much smaller ones make TCP
+stall for a fifth of a second now and then."""
 
 
 def there_and_back(rank: int, world_size: int, size: int) -> float:
