@@ -124,7 +124,7 @@ def test_a_summary_has_means_and_differences_in_points() -> None:
     found = accuracy.summary(TRAINED)
     assert found["right-2"] == pytest.approx(0.63)
     assert found["right-spread"] == pytest.approx(9)
-    assert found["right-error"] == pytest.approx(2)  # of two devices: half of what two seeds are apart
+    assert found["right-error"] == pytest.approx(1)  # one device less two: 10 and 8 points, by seed
     assert found["cost-textbook-rate"] == found["worst-cost"] == pytest.approx(13)
     assert found["cost-constant-rate"] == pytest.approx(12)
     assert found["cost-no-set-epoch"] == pytest.approx(11)

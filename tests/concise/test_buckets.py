@@ -36,14 +36,15 @@ def test_without_latency_and_bytes_a_step_is_one_that_sends_nothing() -> None:
 
 
 def test_a_step_is_held_against_the_best_that_can_be_hidden() -> None:
-    step = Step(begin=0.0, backward=2.0, ready=[3.0, 5.0, 8.0], sizes=[20, 20], arrived=[4.0, 9.0])
+    step = Step(begin=0.0, backward=2.0, ready=[3.0, 5.0, 8.0], weighs=[10, 10, 20], sizes=[20, 20], arrived=[4.0, 9.0])
     our = Step(begin=1.0, ready=[4.0], arrived=[7.0])
     row = buckets._row(ALONE, our, step, LINK)
     assert row["step"] == 9.0
     assert row["over ours"] == pytest.approx(1.5)
     assert row["bound"] == pytest.approx(9.0 / 6.0)  # what is sent is shorter than the backward pass
     assert row["at the end"] == pytest.approx((6.0 + 2 * 2 * (0.5 + 0.1)) / 6.0)  # two messages of 20 bytes
-    assert row["stretch"] == pytest.approx(8.0 / 6.0)
+    assert row["predicted"] == pytest.approx(6.0 + 2 * (0.5 + 0.1))
+    assert row["own passes"] == pytest.approx(8.0 + 2 * (0.5 + 0.1))  # its last gradient is there 2 s later
     assert row["free"] == pytest.approx(6.0 / 9.0)
     assert row["predicted_over_measured"] == pytest.approx(row["predicted"] / 9.0)
     assert buckets._row(ALONE, our, step, Line(0.0, 0.2))["bound"] == pytest.approx(9.0 / (2.0 + 8.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlperf.concise import drawings
 from dlperf.concise.memory import Memory
 from dlperf.concise.observe import Trace
+from dlperf.measurement import Measurement
 
 
 def trace(rank: int) -> Trace:
@@ -38,3 +39,12 @@ def test_memory_is_stacked_by_kind_beside_what_was_predicted() -> None:
     assert ends == [1.0, 3.0, 6.0, 10.0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["one", "sharded"]
     assert list(axes.lines[0].get_xdata()) == [5.0, 5.0]
+
+
+def test_a_row_of_buckets_has_both_predictions_beside_what_was_measured() -> None:
+    seconds = {"predicted": 0.038, "own passes": 0.05, "step": 0.057}
+    ratios = {"messages": 13.0, "predicted_over_measured": 0.67, "bound": 1.5}
+    row = {key: Measurement((value,) * 5, "s" if key in seconds else "1") for key, value in (seconds | ratios).items()}
+    table = drawings.buckets({"DDP, 0.25 MiB": row})
+    assert table.heads[2:5] == ("predicted", "predicted, own passes", "measured")
+    assert list(table.rows) == [("DDP, 0.25 MiB", "13", "38.0 ms", "50.0 ms", "57.0 ms", "0.67", "1.5")]

@@ -29,7 +29,7 @@ with devices(K) as crew:
             assert sum(trace.message_bytes) == sent, exchange
             assert trace.begin <= trace.forward_end <= trace.backward_end <= trace.update <= trace.end, trace
     found = link.measure_link(crew, repeats=1)
-    assert found.beta > 0 <= link.in_succession(crew, found, repeats=1).alpha
+    assert found.beta > 0 and link.in_succession(crew, repeats=1).unit == "s"
     found = correctness.compare(crew, crew, most=K)
     assert len(found["float64-by-k"]) == K and found["float64"] < 1e-12 and found["copy-other"] > 0.1, found
     assert not any("bytes" in key for key in reduce_costs.compare(crew, (K,), link.Line(1, 1), 4096, 1))

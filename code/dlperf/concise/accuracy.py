@@ -165,21 +165,22 @@ def summary(trained: Mapping[str, Sequence[Run]]) -> dict[str, float]:
     """Returns means over the seeds, by key: accuracies from 0 to 1, their differences in percentage points.
 
     ``right-k`` is the accuracy on k devices by fresh statistics after the last epoch, ``right-spread`` the largest of
-    these less the smallest, and ``right-error`` the largest standard error of them; ``cost-<change>`` is what a change
-    costs against two devices, ``worst-cost`` the largest.
+    these less the smallest, and ``right-error`` the standard error of that, from the differences seed by seed;
+    ``cost-<change>`` is what a change costs against two devices, ``worst-cost`` the largest.
     ``early-gap`` and ``late-gap`` are fresh less running statistics after the first and the last epoch on two devices,
     ``early-running`` and ``early-fresh`` the sides of the former; ``early-gap-one`` is the former on one device,
     ``late-gap-constant`` the latter at a constant rate. All are over so many ``seeds``.
     """
     last = {name: _mean(runs, "fresh", -1) for name, runs in trained.items()}
     right = {f"right-{k}": last[name] for k, name in DEVICES.items()}
+    best, worst = (end(DEVICES.values(), key=last.__getitem__) for end in (max, min))
     costs = {f"cost-{key}": 100 * (right["right-2"] - last[name]) for name, key in KEYS.items()}
     one, two = (trained[DEVICES[k]] for k in (1, 2))
     gap = lambda runs, epoch: 100 * (_mean(runs, "fresh", epoch) - _mean(runs, "running", epoch))
     return {
         **right,
-        "right-spread": 100 * (max(right.values()) - min(right.values())),
-        "right-error": max(100 * _error(trained[name]) for name in DEVICES.values()),
+        "right-spread": 100 * (last[best] - last[worst]),
+        "right-error": 100 * _error(trained[best], trained[worst]),
         **costs,
         "worst-cost": max(costs.values()),
         "early-gap": gap(two, 0),
@@ -196,9 +197,10 @@ def _mean(runs: Sequence[Run], kind: str, epoch: int) -> float:
     return fmean(getattr(run, kind)[epoch] for run in runs)
 
 
-def _error(runs: Sequence[Run]) -> float:
-    """Returns the standard error of the mean accuracy after the last epoch; 0 for one run, which has none."""
-    return stdev(run.fresh[-1] for run in runs) / sqrt(len(runs)) if len(runs) > 1 else 0.0
+def _error(runs: Sequence[Run], others: Sequence[Run]) -> float:
+    """Returns the standard error of the mean difference of last accuracies, which share seeds; 0 for one seed."""
+    apart = [one.fresh[-1] - other.fresh[-1] for one, other in zip(runs, others, strict=True)]
+    return stdev(apart) / sqrt(len(apart)) if len(apart) > 1 else 0.0
 
 
 def largest_error(sizes: Sequence[int]) -> float:

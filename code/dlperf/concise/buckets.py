@@ -189,11 +189,10 @@ def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> d
     """Returns what the first of two hosts measured, by the way gradients are sent, and what was predicted for it.
 
     ``step`` is in seconds, from the forward pass until all gradients are there, in so many ``messages``; ``predicted``
-    comes from the same turn's step that sends nothing, and ``free`` is what ``predicted_over_measured`` would be if all
-    that is sent were hidden. ``bound`` is the step over forward pass and the longer of backward pass and one message of
-    all gradients, ``at the end`` what that would be if all messages followed the backward pass, and ``over ours`` the
-    step over the turn's step by our `Buckets`; ``stretch`` is how much longer both passes take than in the step that
-    sends nothing.
+    comes from the same turn's step that sends nothing, ``own passes`` is the same with the passes of this very step,
+    and ``free`` is what ``predicted_over_measured`` would be if all that is sent were hidden. ``bound`` is the step
+    over forward pass and the longer of backward pass and one message of all gradients, ``at the end`` what that would
+    be if all messages followed the backward pass, and ``over ours`` the step over the turn's step by our `Buckets`.
     """
     answers = interleave(ways(crew, plan), repeats)
     first = {way: [steps[0] for steps in turns] for way, turns in answers.items()}
@@ -203,7 +202,7 @@ def compare(crew: Crew, link: Line, plan: Plan = DIGITS, repeats: int = 15) -> d
         way: [_row(*each, link, 2 if way.endswith(BFLOAT16) else 1) for each in zip(alone, our, steps, strict=True)]
         for way, steps in first.items()
     }
-    units = {key: "s" if key in ("step", "predicted") else "1" for key in rows[DEFAULT][0]}
+    units = {key: "s" if key in ("step", "predicted", "own passes") else "1" for key in rows[DEFAULT][0]}
     named = {(way, key): f"{way}: {key}" for way in rows for key in units}
     turns = [{name: rows[way][turn][key] for (way, key), name in named.items()} for turn in range(len(alone))]
     found = columns(turns, {name: units[key] for (_, key), name in named.items()}, environment("cpu"))
@@ -233,11 +232,11 @@ def _row(alone: Step, our: Step, step: Step, link: Line, narrower: int = 1) -> d
     return {
         "step": step.seconds,
         "predicted": predicted,
+        "own passes": predict(step, step.sizes, 2, link, narrower),
         "predicted_over_measured": predicted / step.seconds,
         "free": alone.computing / step.seconds,
         "messages": len(step.sizes),
         "bound": step.seconds / best,
         "at the end": after / best,
         "over ours": step.seconds / our.seconds,
-        "stretch": step.computing / alone.computing,
     }

@@ -54,8 +54,9 @@ def length(traces: Sequence[Trace]) -> float:
 
 def buckets(found: Mapping[str, Mapping[str, Measurement]]) -> plot.Table:
     """Returns a table of what `dlperf.concise.buckets.compare` found, by the way gradients are sent."""
-    heads = ("buckets", "messages", "predicted", "measured", "predicted over measured", "over the best")
-    keys = "predicted", "step", "predicted_over_measured", "bound"
+    predicted = "predicted", "predicted, own passes"
+    heads = "buckets", "messages", *predicted, "measured", "predicted over measured", "over the best"
+    keys = "predicted", "own passes", "step", "predicted_over_measured", "bound"
     rows = [(way, f"{each['messages'].median:.0f}", *(str(each[key]) for key in keys)) for way, each in found.items()]
     return plot.Table(heads, rows)
 

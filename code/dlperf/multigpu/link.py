@@ -15,6 +15,8 @@ import torch.distributed as dist
 
 from dlperf.alpha_beta import Line, fit
 from dlperf.device import is_gpu, synchronize
+from dlperf.environment import environment
+from dlperf.measurement import Measurement
 from dlperf.multigpu.group import Crew, first, own_device
 from dlperf.multigpu.reduce import send_and_receive
 from dlperf.turns import interleave
@@ -25,8 +27,10 @@ short bursts pass at once has to send nearly all."""
 
 TRIPS = 20
 """So often do short messages go there and back."""
-CUT, PARTS = 2**22, 16
-"""The bytes of a tensor that is added up as a whole, and in so many parts at once."""
+CUT, FEW, MANY = 2**24, 16, 64
+"""The bytes of a tensor that is added up in few parts and in many, all begun at once: few overlap one another already,
+which a single message cannot. Parts are as large as usual buckets, 1 MiB and 0.25 MiB; much smaller ones make TCP
+stall for a fifth of a second now and then."""
 
 
 def there_and_back(rank: int, world_size: int, size: int) -> float:
@@ -70,15 +74,18 @@ def begun_at_once(rank: int, world_size: int, size: int, number: int) -> float:
     return perf_counter() - start
 
 
-def in_succession(crew: Crew, link: Line, repeats: int = 5) -> Line:
-    """Returns a ``link`` with the latency of messages in quick succession, of which an all-reduce between two has two.
+def in_succession(crew: Crew, repeats: int = 15) -> Measurement:
+    """Returns the latency of messages in quick succession, in s; noise may make a turn's negative.
 
-    It is what a tensor takes longer in many all-reduces than in one, shared among the messages; 0 if nothing.
+    It is what a tensor takes longer in many all-reduces than in few, shared among the messages that are more: an
+    all-reduce between two has two.
     """
-    ways = {number: partial(_begun_at_once, crew.first(2), number) for number in (1, PARTS)}
-    whole, parts = interleave(ways, repeats).values()
-    longer = median(late - soon for soon, late in zip(whole, parts, strict=True))
-    return Line(max(longer, 0.0) / (2 * (PARTS - 1)), link.beta)
+    ways = {number: partial(_begun_at_once, crew.first(2), number) for number in (FEW, MANY)}
+    few, many = (
+        taken.measurement(float, "s", f"{number} all-reduces at once", 1, environment("cpu"))
+        for number, taken in interleave(ways, repeats).items()
+    )
+    return (many - few) / (2 * (MANY - FEW))
 
 
 def _begun_at_once(pair: Crew, number: int) -> float:

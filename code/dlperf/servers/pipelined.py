@@ -16,13 +16,15 @@ from time import perf_counter
 
 import msgspec
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from dlperf.environment import environment
 from dlperf.kvstore import Config, Store, connect, security
 from dlperf.measurement import Measurement
-from dlperf.network import GIGABIT, PAYLOAD, Network
-from dlperf.servers import collective_trials, collectives, goodput, hosts, loads
+from dlperf.network import GIGABIT, PAYLOAD, Network, address
+from dlperf.servers import goodput, hosts, loads
+from dlperf.servers.ring import ring
 from dlperf.turns import new_pairing_id
 
 RATE = GIGABIT / 5
@@ -61,30 +63,38 @@ def predict(workers: int, servers: int, parts: int, sending: float) -> dict[str,
     return {"push, then pull": push + pull, "in parts": together, "ring": around}
 
 
-def work(rank: int, told: bytes, size: int, parts: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
-    """Returns when each round began and ended on a worker's host, by the way, which take turns; servers return none.
+def join_ring(worker: int, workers: int, first: int) -> None:
+    """Joins the process group of the workers, which begin with host ``first``; servers are in none."""
+    dist.init_process_group("gloo", init_method=f"tcp://{address(first)}:29500", rank=worker, world_size=workers)
 
-    Raises ArithmeticError where what was pulled is not the sum of what all have pushed.
+
+def work(rank: int, told: bytes, size: int, parts: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
+    """Returns when each round began and ended on a worker's host, by the way; servers return none.
+
+    `WAYS` and a ring of the workers take turns. Raises ArithmeticError where a worker has not got the sum of all.
     """
     config, found = msgspec.json.decode(told, type=Config), dict[str, list[tuple[float, float]]]()
-    if rank < len(config.servers):
+    worker = rank - len(config.servers)
+    if worker < 0:
         return found
-    values = list(torch.empty(size // 4).chunk(parts))
-    keys = [f"part {i}" for i in range(parts)]
-    rounds = 0
-    with connect(config, rank - len(config.servers)) as store:
+    join_ring(worker, config.workers, len(config.servers))
+    whole = torch.empty(size // 4)
+    keys, values = [f"part {i}" for i in range(parts)], list(whole.chunk(parts))
+    ways = {**WAYS, "ring": lambda store, keys, values: ring(whole)}
+    total = 0  # of what is stored, to which each round adds
+    with connect(config, worker) as store:
         for key, value in zip(keys, values, strict=True):
             store.create(key, torch.zeros_like(value))
         for turn in range(repeats + 1):
-            for way, run in WAYS.items():
-                for value in values:
-                    value.fill_(1.0)
+            for way, run in ways.items():
+                whole.fill_(1.0)
+                total += config.workers if way in WAYS else 0
                 store.clock()  # all begin together
                 begin = perf_counter()
                 run(store, keys, values)
-                moments, rounds = (begin, perf_counter()), rounds + 1
-                if any(not bool((value == config.workers * rounds).all()) for value in values):
-                    raise ArithmeticError(f"{way}: after {rounds} rounds of {config.workers} ones there is {values}")
+                moments = begin, perf_counter()
+                if not bool((whole == (total if way in WAYS else config.workers)).all()):
+                    raise ArithmeticError(f"{way}: of {config.workers} ones, {total} stored, there came {whole}")
                 if turn:  # the first warms up
                     found.setdefault(way, []).append(moments)
     return found
@@ -92,7 +102,7 @@ def work(rank: int, told: bytes, size: int, parts: int, repeats: int) -> dict[st
 
 @dataclass(frozen=True)
 class Trial:
-    """What a sum of ``size`` bytes took by each of `WAYS` and around a ring, and what was predicted, in s."""
+    """What a sum of ``size`` bytes took by each of `WAYS` and around a ring, in turn, and what was predicted, in s."""
 
     size: int
     taken: dict[str, Measurement]
@@ -103,25 +113,21 @@ class Trial:
         return min(self.taken[way].samples) / self.predicted[way]
 
 
-def measured(workers: int = 4, servers: int = 4, size: int = 2**23, parts: int = 4, repeats: int = 3) -> Trial:
+def measured(workers: int = 4, servers: int = 4, size: int = 2**23, parts: int = 4, repeats: int = 5) -> Trial:
     """Returns what each way takes, until the last worker has the sum, over links of `RATE`.
 
     Raises `dlperf.network.Unavailable` where there can be no network.
     """
     with tempfile.TemporaryDirectory() as folder, Network(servers + workers, RATE) as network:
         keys = security.make_keys(Path(folder) / "keys")
-        told = msgspec.json.encode(goodput.config(servers, workers, str(keys)))
+        told = msgspec.json.encode(goodput.config(servers, workers, str(keys), lease=50.0, dead=60.0))
         network.run(hosts.start, told, timeout=goodput.LIMIT)
         found = network.run(work, told, size, parts, repeats, timeout=goodput.LIMIT)[servers:]
     turns, here = new_pairing_id(), environment("cpu")
     taken = {
         way: Measurement(_until_the_last([each[way] for each in found]), "s", f"{way}, {size} bytes", 1, here, turns)
-        for way in WAYS
+        for way in (*WAYS, "ring")
     }
-    ring = {"ring": collectives.ring}
-    with Network(workers, RATE) as network:
-        around = network.run(collective_trials.clocked, workers, [size], repeats, ring, timeout=goodput.LIMIT)
-    taken["ring"] = collective_trials.slowest(around)["ring", size]
     return Trial(size, taken, predict(workers, servers, parts, size / (RATE * PAYLOAD)))
 
 

@@ -41,6 +41,7 @@ NOT_REHEARSED = {
             'script = "ddp.py --epochs 1 --width 128"',
             'script = "sharded.py --epochs 1 --width 128 --pieces 1"',
             "killed = rungs.run_killed(",
+            'wrapping = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"',
         ),
         frozenset({"keep", "crew"}),  # two hosts, which are processes of this machine
     ),

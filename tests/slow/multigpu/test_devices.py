@@ -170,9 +170,7 @@ def test_no_link_is_faster_than_its_limit(eight: Crew) -> None:
     link = measure_link(eight)
     assert link.alpha >= 0
     assert link.beta > 0
-    quick = in_succession(eight, link, repeats=1)
-    assert quick.alpha >= 0
-    assert quick.beta == link.beta
+    assert len(in_succession(eight, repeats=2).samples) == 2
 
 
 @pytest.mark.parametrize("exchange", [*Exchange][1:])

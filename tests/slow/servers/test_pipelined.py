@@ -16,6 +16,8 @@ def test_what_is_predicted():
 @pytest.mark.skipif(bool(unavailable()), reason="this system makes no network namespaces")
 def test_no_way_is_faster_than_the_links():
     trial = pipelined.measured(workers=2, servers=2, size=2**21, parts=4, repeats=2)
+    assert list(trial.taken) == list(trial.predicted)
+    assert (trial.taken["in parts"] / trial.taken["ring"]).unit == "1"  # it raises where they took no turns
     for way, taken in trial.taken.items():
         assert len(taken.samples) == 2
         assert min(taken.samples) > 0.97 * trial.predicted[way]
