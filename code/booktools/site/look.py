@@ -58,7 +58,7 @@ class NameImports(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         for cell in self.document.findall(nodes.container):
-            if cell.get("hide_mode") == "input" and only_imports(cell.astext()):
+            if cell.get("hide_mode") == "input" and cell.children and only_imports(cell.children[0].astext()):
                 cell["prompt_show"] = cell["prompt_hide"] = current().catalogue.translate("Imports and settings")
                 report_missing(cell)
 
