@@ -129,6 +129,11 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 OUTCOMES: tuple[Outcome, ...] = (
+    Outcome(  # chance alone would not turn the claim of the same number
+        id="concise.equal-clear",
+        keys=("concise.right-spread", "concise.right-error"),
+        holds=lambda r: abs(r["concise.right-spread"] - 1) > 2 * r["concise.right-error"],
+    ),
     Outcome("concise.limited", ("concise.limited",), lambda r: r["concise.limited"] == 1),
     Outcome(
         "concise.pieces-more",
