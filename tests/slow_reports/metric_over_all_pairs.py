@@ -41,10 +41,10 @@ def program(fault: bool = True) -> dict[str, Any]:
     device = torch.device("cpu")
     model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 1))
     optimizer = torch.optim.Adam(model.parameters())
-    rows = torch.randn(9000, 20)
+    rows = torch.randn(18_000, 20)
     labels = (rows[:, :3].sum(1) > 0).float()
-    loader = DataLoader(TensorDataset(rows[:1000], labels[:1000]), batch_size=50, shuffle=True)
-    held_out, truth = rows[1000:], labels[1000:]
+    loader = DataLoader(TensorDataset(rows[:10_000], labels[:10_000]), batch_size=50, shuffle=True)
+    held_out, truth = rows[10_000:], labels[10_000:]
     batch = next(iter(loader))
     metric = ranked_above if fault else ranked_above_by_sorting
 
