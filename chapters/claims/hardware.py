@@ -223,6 +223,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("hardware.eight-more",),
         holds=lambda r: r["hardware.eight-more"].quartiles[0] > 1.1,
     ),
+    Outcome(  # more work in less time, in three turns of four
+        id="hardware.even-slow",
+        keys=("hardware.eight-more",),
+        holds=lambda r: r["hardware.eight-more"].quartiles[1] < 1,
+    ),
     Bound(  # the line gives no more than the headers leave, but for one burst in the middle one of its long messages
         id="hardware.links-bound",
         keys=("hardware.gigabit-line", "hardware.gigabit-most"),

@@ -148,8 +148,10 @@ OUTCOMES = (
     ),
     Outcome(
         id="measuring.host-seen",
-        keys=("measuring.resnet-host", "measuring.resnet-profiler-cost"),
-        holds=lambda r: r["measuring.resnet-host"] > r["measuring.resnet-profiler-cost"].iqr,
+        keys=tuple(f"measuring.{name}-{what}" for name in ("resnet", "gpt") for what in ("host", "profiler-cost")),
+        holds=lambda r: all(
+            r[f"measuring.{name}-host"] > r[f"measuring.{name}-profiler-cost"].iqr for name in ("resnet", "gpt")
+        ),
     ),
     Outcome(  # the limit is that of `measuring.step`, for forward and backward each; a GPU, whose are the host's, has 0
         id="measuring.phases",

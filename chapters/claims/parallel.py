@@ -49,6 +49,7 @@ CLAIMS: tuple[Claim, ...] = (
         holds=lambda r: r["parallel.gain-small"].median > 1.1,
         needs=("linux", "cores>=2"),
         rival=Rival("it does not matter who divides the work", lambda r: {"parallel.gain-small": 1}),
+        scatters_on=("cpu-2-cores-zen4-torch-2-11",),
     ),
     Claim(
         id="parallel.two-devices",
