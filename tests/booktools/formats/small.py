@@ -32,7 +32,7 @@ TWO = """<html lang="en"><article><section id="two"><h1>Two</h1><section id="two
 <div class="cell"><details class="hide"><summary>Code</summary><pre>x</pre></details></div>
 <h3>C</h3><figure><div class="dl-figure">
 <svg viewBox="0 0 9 9" style="--dl-width:683px;max-width:var(--dl-width)" aria-labelledby="t u"><title id="t">T</title>
-<clipPath id="c"></clipPath><path id="u" clip-path="url(#c)" style="fill: var(--dl-series-1, #0072B2)"/>
+<clipPath id="c"></clipPath><path id="u" d="M0 0" clip-path="url(#c)" style="fill: var(--dl-series-1, #0072B2)"/>
 <use xlink:href="#u"/></svg></div></figure></section></section></article></html>"""
 PAGES = {"index": COVER, "one": ONE, "two": TWO}
 REFERENCES = References("Solution on page {page}", "Exercise on page {page}")

@@ -9,10 +9,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bs4 import BeautifulSoup
 
 from booktools.formats.epub.making import make_epub, volume_files
 from booktools.formats.epub.mathml import mathml
 from booktools.formats.epub.package import Facts, pack
+from booktools.formats.epub.xhtml import to_xhtml
 from booktools.source.book import Book, BookError
 from tests import epubs
 from tests.booktools.formats.small import PAGES, small_volume
@@ -121,6 +123,14 @@ def test_drawings_have_the_names_that_xml_wants_and_values_for_variables(packed:
     path = drawing.find("{*}path")
     assert path is not None
     assert path.get("style") == "fill: #0072B2"
+
+
+def test_a_line_of_which_no_point_is_seen_is_left_out() -> None:
+    """Matplotlib writes a path without a course for it, which XML's rules for SVG do not allow."""
+    drawn = BeautifulSoup('<div><svg><path style="a"></path><path d="M0 0"></path></svg></div>', "html.parser").div
+    assert drawn is not None
+    page = ElementTree.fromstring(to_xhtml(drawn, "T", "en", {}).partition("<!DOCTYPE html>")[2])
+    assert [path.get("d") for path in page.iter("{http://www.w3.org/2000/svg}path")] == ["M0 0"]
 
 
 def test_contents_are_headings_within_headings(packed: bytes) -> None:

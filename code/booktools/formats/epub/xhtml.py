@@ -54,6 +54,8 @@ def properties(xhtml: str) -> str:
 def _mend_svg(svg: Tag) -> None:
     """Gives a drawing the names that XML wants, and values in place of a style sheet's variables."""
     svg["xmlns"], svg["xmlns:xlink"] = SVG, XLINK
+    for empty in svg.select("path:not([d])"):  # a line of which no point can be seen
+        empty.decompose()
     for tag in [svg, *svg.find_all(True)]:
         tag.name = _CAMEL_CASE.get(tag.name, tag.name)
         for key in [key for key in tag.attrs if key in _CAMEL_CASE]:
