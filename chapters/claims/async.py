@@ -168,6 +168,11 @@ OUTCOMES = (
         keys=("async.free-speed", "async.two-saved"),
         holds=share_told,
     ),
+    Outcome(
+        id="async.saves-all",
+        keys=("async.free-speed", "async.two-saved"),
+        holds=lambda r: share_told(r) and r["async.two-saved"].quartiles[0] <= 1 <= r["async.two-saved"].quartiles[1],
+    ),
     Bound(  # no overlap does a loop in less than its slower side takes; `lower_bound` allows for a twentieth
         id="async.floor",
         keys=("async.below",),

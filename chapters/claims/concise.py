@@ -128,6 +128,15 @@ CLAIMS: tuple[Claim, ...] = (
     ),
 )
 
+STEPS = ("concise.one-step", "concise.hosts-step")
+
+
+def _speedups(r: Records) -> tuple[float, float]:
+    """Returns the least and the largest speedup by two hosts that the quartiles of both steps allow."""
+    (quick, slow), (least, most) = (r[key].quartiles for key in STEPS)
+    return quick / most, slow / least
+
+
 OUTCOMES: tuple[Outcome, ...] = (
     Outcome(  # chance alone would not turn the claim of the same number
         id="concise.equal-clear",
@@ -175,7 +184,9 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome("concise.mild", ("concise.worst-cost",), lambda r: r["concise.worst-cost"] < 5),
     Outcome("concise.again-told", ("concise.again-fit",), lambda r: _is_near(r["concise.again-fit"], 0.1)),
-    Outcome("concise.hosts-slower", ("concise.hosts-speedup",), lambda r: r["concise.hosts-speedup"] < 1.05),
+    Outcome("concise.hosts-slower", STEPS, lambda r: _speedups(r)[1] < 1.05),  # of the medians until 2026-11-30
+    Outcome("concise.hosts-faster", STEPS, lambda r: _speedups(r)[0] >= 1.05),
+    Outcome("concise.hosts-untold", STEPS, lambda r: _speedups(r)[0] < 1.05 <= _speedups(r)[1]),
 )
 
 PREDICTIONS = (

@@ -196,10 +196,20 @@ OUTCOMES = (
         keys=("parallel.split-faster",),
         holds=lambda r: r["parallel.split-faster"].quartiles[1] < 1,
     ),
-    Outcome(
+    Outcome(  # the median until 2026-11-30
         id="parallel.large-products",
         keys=("parallel.gain-large",),
-        holds=lambda r: r["parallel.gain-large"].median < 1.1,
+        holds=lambda r: r["parallel.gain-large"].quartiles[1] < 1.1,
+    ),
+    Outcome(
+        id="parallel.large-gains",
+        keys=("parallel.gain-large",),
+        holds=lambda r: r["parallel.gain-large"].quartiles[0] >= 1.1,
+    ),
+    Outcome(
+        id="parallel.large-untold",
+        keys=("parallel.gain-large",),
+        holds=lambda r: r["parallel.gain-large"].quartiles[0] < 1.1 <= r["parallel.gain-large"].quartiles[1],
     ),
     Outcome(
         id="parallel.workers-lose",

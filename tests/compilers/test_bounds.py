@@ -53,6 +53,7 @@ def test_the_host_of_a_plain_step_is_what_the_rest_of_the_traced_one_leaves() ->
     host = bounds.host_seconds(taken, [step(), step(("kernel", ADD, 14, 15))])
     assert host.samples == pytest.approx((16 - 14, 13 - 15))
     assert host.pairing_id == taken.pairing_id
+    assert bounds.host_share(taken, [step(), step(("kernel", ADD, 14, 15))]).samples == pytest.approx((2 / 16, 0))
     with pytest.raises(ValueError, match="shorter"):
         bounds.host_seconds(taken, [step()])
 

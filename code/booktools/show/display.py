@@ -120,7 +120,7 @@ class Recording:
                 shown = [nodes.Text(said.value)]
             mark = said.mark
         elif "ratio" in entry:
-            said = ratio_words(entry["ratio"], format_quantity(value, entry["unit"]), self.say)
+            said = ratio_words(entry["ratio"], self.say)
             shown, mark = [nodes.Text(said.value)], said.mark
         else:
             shown = [nodes.Text(value if isinstance(value, str) else format_quantity(value, entry["unit"]))]

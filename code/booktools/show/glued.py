@@ -44,7 +44,6 @@ class GluedTextRole(PasteTextRole):
         name = key.removesuffix(".percent")
         try:
             content = retrieve_glue_data(self.document, name).data.get(MIME, {})
-            text = str(retrieve_glue_data(self.document, key).data.get("text/plain"))
         except RetrievalError:
             return None
         content = json.loads(content) if isinstance(content, str) else content
@@ -56,7 +55,7 @@ class GluedTextRole(PasteTextRole):
         if "sides" in content:
             sides = tuple(map(Measurement.from_json, content["sides"]))
             ratio = Ratio(content["value"], sides, content["because"])
-            return ratio_words(ratio, format(float(ratio), form) if form else say(text), say)
+            return ratio_words(ratio, say, form, percent)
         return None
 
 

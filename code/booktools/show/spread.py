@@ -48,13 +48,22 @@ def words(m: Measurement, say: Say, form: str = "", percent: bool = False) -> Wo
     return Words(_value(m, say, form, percent), say(mark) if (mark := doubt(m)) else "", title)
 
 
-def ratio_words(ratio: Ratio, shown: str, say: Say) -> Words:
-    """Returns a ratio of medians in words: as ``shown``, or refused for what is wrong with a side of it."""
-    doubts = sorted({_refusal(side) for side in ratio.sides} - {""})
+def ratio_words(ratio: Ratio, say: Say, form: str = "", percent: bool = False) -> Words:
+    """Returns a ratio of medians in words: one number, or a range with its mark where a side is no result.
+
+    The range is that of the quotients which the sides' quartiles allow (their modes, or all of a few samples).
+    """
+    doubts = sorted({doubt(side) for side in ratio.sides} - {""})
     title = " / ".join(side.summary() for side in ratio.sides)
-    if ratio.because or not doubts:
-        return Words(shown, "", title)
-    return Words("–", say(doubts[0]), title)
+    stands = bool(ratio.because) or not doubts
+    farthest = 1.0 if stands else math.prod(_farthest(side) for side in ratio.sides)
+    ends = [float(ratio) / farthest, float(ratio) * farthest]
+    if percent:
+        shown = [f"{100 * end:.3g}" for end in ends]
+    else:
+        shown = [format(end, form) if form else format_quantity(end, "1") for end in ends]
+    value = "–".join(dict.fromkeys(shown)) + (say("0 %").removeprefix("0") if percent else "")
+    return Words(value if ends[0] else "–", "" if stands else say(doubts[0]), title)
 
 
 def speed(value: Measurement | float) -> str:
@@ -81,9 +90,15 @@ def _counted(m: Measurement) -> str:
     return f"{len(m.samples)} sample{'s' * (len(m.samples) > 1)}"
 
 
-def _refusal(side: Measurement) -> str:
-    found = doubt(side)
-    return f"no ratio: {'too few samples' if found.startswith('only') else found}" if found else ""
+def _farthest(side: Measurement) -> float:
+    """Returns by what factor its quartiles, its modes or its few samples lie from the median; infinity across zero."""
+    if len(side.samples) < FEW:
+        ends = [min(side.samples), max(side.samples)]
+    else:
+        ends = [*side.quartiles, *(mode.median for mode in side.modes())]
+    if min(ends) * max(ends) <= 0:
+        return math.inf
+    return max(max(end / side.median, side.median / end) for end in ends)
 
 
 def _value(m: Measurement, say: Say, form: str, percent: bool) -> str:

@@ -38,6 +38,12 @@ def host_seconds(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False
     return replace(plain, samples=tuple(a - b for a, b in zip(plain.samples, busy, strict=True)))
 
 
+def host_share(plain: Measurement, steps: Sequence[Step], on_gpu: bool = False) -> Measurement:
+    """Returns the host's share of each ``plain`` step, 0 at least: `host_seconds` over the step, turn by turn."""
+    seconds = host_seconds(plain, steps, on_gpu)
+    return replace(seconds, samples=tuple(max(0.0, s) for s in seconds.samples)) / plain
+
+
 def kernel_seconds(steps: Sequence[Step], on_gpu: bool = False) -> dict[str, float]:
     """Returns the median seconds of each kind of kernel in traced ``steps``, outside the update of the weights."""
     return _kernels(_seconds(steps, lambda step: _updates(step, on_gpu), on_gpu))

@@ -95,23 +95,33 @@ def test_a_percentage_has_its_spread_too(samples: tuple[float, ...], shown: str)
 
 
 @pytest.mark.parametrize(
-    ("other", "refused"),
+    ("other", "above", "below", "mark"),
     [
-        (NARROW, ""),
-        (SPREAD, ""),
-        (WIDE, "no ratio: wide spread"),
-        (TWO, "no ratio: two modes"),
-        (FEWER, "no ratio: too few samples"),
+        (NARROW, "1.00", "1.00", ""),
+        (SPREAD, "1.02", "0.98", ""),
+        (WIDE, "0.81–1.29", "0.78–1.24", "wide spread"),
+        (TWO, "0.64–1.01", "0.99–1.57", "two modes"),
+        (FEWER, "0.34–1.37", "0.73–2.97", "only 3 samples"),
     ],
 )
-def test_a_ratio_of_medians_is_refused_over_what_is_no_result(other: tuple[float, ...], refused: str) -> None:
-    for sides in ((measured(NARROW), measured(other)), (measured(other), measured(NARROW))):
-        said = ratio_words(over(*sides), "2.00", str)
-        assert (said.value, said.mark) == ("–" if refused else "2.00", refused)
-        reasoned = ratio_words(over(*sides, because="the slow mode is the collector's"), "2.00", str)
-        assert (reasoned.value, reasoned.mark) == ("2.00", "")
-    if refused:
-        assert CHINESE(refused) != refused
+def test_a_ratio_over_what_is_no_result_is_a_range(other: tuple[float, ...], above: str, below: str, mark: str) -> None:
+    narrow, other_side = measured(NARROW), measured(other)
+    for sides, shown in (((narrow, other_side), above), ((other_side, narrow), below)):
+        said = ratio_words(over(*sides), str, ".2f")
+        assert (said.value, said.mark) == (shown, mark)
+        reasoned = ratio_words(over(*sides, because="the slow mode is the collector's"), str, ".2f")
+        assert reasoned.value == f"{float(over(*sides)):.2f}"
+        assert not reasoned.mark
+        true = [a / b for a in sides[0].quartiles for b in sides[1].quartiles]
+        low, high = map(float, (said.value.split("–") * 2)[:2])
+        assert not mark or (low <= min(true) + 0.01 and max(true) - 0.01 <= high)
+
+
+def test_a_range_has_one_sign_of_percent_and_none_across_zero() -> None:
+    ratio = over(measured(WIDE), measured(NARROW))
+    assert ratio_words(ratio, str, percent=True).value == "77.7–124 %"
+    assert ratio_words(ratio, CHINESE, percent=True).value == "77.7–124%"
+    assert ratio_words(over(measured((-2, -1, 1, 2, 3)), measured(NARROW)), str).value == "–"
 
 
 def test_every_recorded_measurement_has_five_samples() -> None:
