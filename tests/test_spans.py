@@ -40,6 +40,11 @@ def test_nothing_runs_where_there_are_no_lanes() -> None:
     assert spans.covered([]) == 0
 
 
+def test_a_message_has_the_link_from_when_the_one_before_it_has_arrived() -> None:
+    assert spans.queued(0.0, [1.0, 2.0, 9.0], [5.0, 8.0, 11.0]) == [(1.0, 5.0), (5.0, 8.0), (9.0, 11.0)]
+    assert spans.queued(2.0, [1.0, 1.5], [8.0, 5.0]) == [(2.0, 5.0), (5.0, 8.0)]
+
+
 def test_extent_goes_from_the_first_beginning_to_the_last_end() -> None:
     assert spans.extent([(2.0, 3.0), (1.0, 2.5)]) == 2.0
 

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}
 SPINE |= {"environment", "native", "forked", "workers", "network", "models", "records", "plot", "palette"}
-SPINE |= {"visible_records", "profiles", "breakdown", "downloads", "drawing", "alpha_beta"}
+SPINE |= {"fresh_process", "visible_records", "profiles", "breakdown", "downloads", "drawing", "alpha_beta"}
 CHAPTERS = ["slow", "measuring", "compilers", "asynchrony", "parallel", "hardware"]
 CHAPTERS += ["multigpu", "concise", "kvstore", "servers"]
 """The packages in the order of the book, in which a later chapter may use what an earlier one taught."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from dlperf import timing, turns
-from dlperf.measurement import Measurement
+from dlperf.measurement import FewSamplesWarning, Measurement
 from dlperf.timing import Benchmark, SpreadWarning, compare, measure
 from tests.processes import DEADLINE_S
 
@@ -140,6 +144,19 @@ def test_a_wide_spread_is_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         timing._checked(Measurement((1.0, 1.01, 1.02)))
+
+
+@pytest.mark.parametrize("called", [compare, measure])
+def test_a_warning_names_the_line_that_measured(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, called: Callable[..., Any]
+) -> None:
+    """Whatever frames lie between, of which Python 3.12 has fewer."""
+    monkeypatch.setattr(timing, "seconds_left", lambda: 0.5)
+    seconds = itertools.cycle((1 / 64, 1 / 8))
+    work = lambda: clock.passes(next(seconds))
+    with pytest.warns((SpreadWarning, FewSamplesWarning)) as warned:
+        called({"work": work} if called is compare else work)
+    assert {Path(each.filename).name for each in warned} == {"test_timing.py"}
 
 
 def test_threads_are_set_while_measuring_and_put_back() -> None:

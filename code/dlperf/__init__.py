@@ -21,6 +21,7 @@ Every chapter uses the spine:
 ``drawing``      drawings of an idea, from boxes, lanes, arrows and clocks
 ``native``       C++ from Python
 ``forked``       processes that begin at once
+``fresh_process`` an expression in a new Python process
 ``workers``      crews of processes, pinned to a core each
 ``models``       ResNet-18 and a small GPT, and their training step
 ``network``      hosts in network namespaces, joined by links of a known rate

@@ -115,9 +115,19 @@ def memory_bytes() -> int | None:
         return None
 
 
+def compilers() -> tuple[str, ...]:
+    """Returns the names of C++ compilers in the order in which they are looked for; ``CXX`` says another first."""
+    return (os.environ.get("CXX") or "c++", "g++", "clang++")
+
+
+def compiler_path() -> str | None:
+    """Returns the path of the first of `compilers` that there is, or None without one."""
+    return next(filter(None, map(shutil.which, compilers())), None)
+
+
 def compiler() -> str | None:
     """Returns the first line that the C++ compiler says of itself, or None without one."""
-    found = next(filter(None, map(shutil.which, (os.environ.get("CXX") or "c++", "g++", "clang++"))), None)
+    found = compiler_path()
     if found is None:
         return None
     return subprocess.run([found, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]

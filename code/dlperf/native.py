@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from torch.utils import cpp_extension
 
-from dlperf.environment import compiler, cpu_model, cpu_number
+from dlperf.environment import compiler, compiler_path, compilers, cpu_model, cpu_number
 
 
 class CompilerError(RuntimeError):
@@ -21,10 +20,9 @@ class CompilerError(RuntimeError):
 
 def cxx() -> str:
     """Returns the path of the compiler that `environment.compiler` names; CompilerError says what was looked for."""
-    wanted = (os.environ.get("CXX") or "c++", "g++", "clang++")
-    found = next(filter(None, map(shutil.which, wanted)), None)
+    found = compiler_path()
     if found is None:
-        raise CompilerError(f"no C++ compiler: looked for {', '.join(wanted)}; install g++ or set CXX to another")
+        raise CompilerError(f"no C++ compiler: looked for {', '.join(compilers())}; install g++ or set CXX to another")
     return found
 
 

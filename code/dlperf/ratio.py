@@ -10,8 +10,8 @@ from dlperf.measurement import Measurement, UnitError
 class Ratio(float):
     """A number made from medians. ``sides`` are the measurements, ``because`` says why it stands over any of them.
 
-    Multiplied or divided it remembers them. A page refuses it where a side has a wide spread, two modes or too few
-    samples, unless ``because`` says why it may stand.
+    Multiplied or divided it remembers them. A page shows a range where a side has a wide spread, two modes or too few
+    samples, unless ``because`` says why one number may stand.
     """
 
     sides: tuple[Measurement, ...]

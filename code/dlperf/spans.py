@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dlperf.plot import COLORS
+from dlperf.palette import COLORS
 
 Span = tuple[float, float]
 """When something began and when it ended, in seconds."""
@@ -27,6 +27,15 @@ def at_once(lanes: Iterable[Iterable[Span]], least: int | None = None) -> float:
         running[lane] += step
         before = now
     return seconds
+
+
+def queued(begin: float, sent: Iterable[float], arrived: Iterable[float]) -> list[Span]:
+    """Returns when each message had a link that carries one at a time, from when it was ``sent`` to when it arrived.
+
+    It may have to wait for the one before it. All in seconds; ``begin`` is when the link was free at first.
+    """
+    ends = sorted(arrived)
+    return [(max(start, free), end) for start, free, end in zip(sent, [begin, *ends], ends, strict=False)]
 
 
 def covered(spans: Iterable[Span]) -> float:

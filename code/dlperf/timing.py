@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 import timeit
 import warnings
@@ -109,7 +110,7 @@ def compare(
         turns = min(map(len, blocks.values()), default=0)
         if turns < min(FEW, repeats):
             few = f"{', '.join(functions)}: {turns} samples each, their time of {limit(turns):.3g} s was used up"
-            warnings.warn(few, FewSamplesWarning, stacklevel=2)
+            warnings.warn(few, FewSamplesWarning, stacklevel=_caller())
         env = environment(device)
     return {name: _checked(taken.per_call(name, clocks[name][1], env)) for name, taken in blocks.items()}
 
@@ -121,5 +122,14 @@ def measure(fn: Callable[[], Any], description: str = "", **options: Any) -> Mea
 
 def _checked(m: Measurement) -> Measurement:
     if m.spread > WIDE_SPREAD:
-        warnings.warn(f"{m.description or 'measurement'}: {m.summary()} spreads widely", SpreadWarning, stacklevel=4)
+        text = f"{m.description or 'measurement'}: {m.summary()} spreads widely"
+        warnings.warn(text, SpreadWarning, stacklevel=_caller())
     return m
+
+
+def _caller() -> int:
+    """Returns how many frames above the function that calls this one the first one outside of this module lies."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_code.co_filename == __file__:
+        frame, level = frame.f_back, level + 1
+    return level

@@ -6,11 +6,11 @@ import pytest
 
 from dlperf.compilers import capture, symbolic
 
-OURS: capture.Way = lambda fn, x: symbolic.compile(fn, x, fused=False)
+OURS: capture.Capture = lambda fn, x: symbolic.compile(fn, x, fused=False)
 
 
 @pytest.mark.parametrize("way", [OURS, *capture.WAYS.values()])
-def test_whoever_only_computes_is_kept_by_all(way: capture.Way) -> None:
+def test_whoever_only_computes_is_kept_by_all(way: capture.Capture) -> None:
     assert capture.outcome(way, capture.computes) == capture.AS_IN_PYTHON
 
 

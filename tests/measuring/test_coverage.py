@@ -39,3 +39,8 @@ def test_what_has_no_formula_is_named_with_its_share_of_bytes_or_of_seconds() ->
     assert coverage.without_formula([*OPS, fused], seconds) == {"_some_fused_layer": 0.5, "add": 0.25}
     assert coverage.without_formula([PRODUCT]) == {}
     assert coverage.without_formula([]) == {}
+
+
+@pytest.mark.parametrize(("name", "pointwise"), [("add", True), ("relu_", True), ("mm", False), ("no such", False)])
+def test_pytorch_tells_which_operators_are_pointwise(name: str, pointwise: bool) -> None:
+    assert coverage.is_pointwise(name) == pointwise

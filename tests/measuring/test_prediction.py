@@ -129,6 +129,15 @@ def test_an_operator_that_cannot_be_called_alone_is_left_out_with_the_reason(run
     assert [each.keys() for each in alone] == [{("add", 0, 3)}] * 2
 
 
+def test_what_takes_much_and_has_no_formula_is_named_with_its_share(running: Clock) -> None:
+    ops = [named(running, name, 90, 1) for name in ("_some_fused_layer", "add", "mm")]
+    with pytest.warns(prediction.UncountedWarning) as said:
+        prediction.in_turn(running.takes(1), ops, "cpu", repeats=2)
+    assert [str(each.message) for each in said] == [
+        "_some_fused_layer has no FLOP formula, and 33% of the operators' time: its FLOPs count as none"
+    ]
+
+
 def test_what_is_typical_of_turns_is_the_median_of_each_call() -> None:
     turns = [
         {("add", 0, 8): 3, ("mm", 1, 8): 1, ("mul", 0, 8): 1},

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +23,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from dlperf import turns
+from dlperf import fresh_process, turns
 from dlperf.asynchrony.engine import Engine
 from dlperf.device import has_cuda
 from dlperf.environment import environment
@@ -232,17 +230,13 @@ def in_fresh_process(**options: Any) -> dict[str, InterleavedSamples[Run]]:
 
     Raises RuntimeError with what the process wrote if it fails.
     """
-    show = "json.dumps({name: [dataclasses.asdict(run) for run in runs] for name, runs in found.items()})"
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    head = "import dataclasses, json, dlperf.asynchrony.backlog as b; inf = b.UNBOUNDED"
-    code = f"{head}; found = b.trials({given}); print({show})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the trials failed in a fresh process: {done.stderr.strip()[-2000:]}")
+    found = fresh_process.evaluate(
+        f"{{name: [dataclasses.asdict(run) for run in runs] for name, runs in b.trials({given}).items()}}",
+        "import dataclasses, dlperf.asynchrony.backlog as b; inf = b.UNBOUNDED",
+    )
     shared = new_pairing_id()
-    return {
-        name: InterleavedSamples((Run(**run) for run in runs), shared) for name, runs in json.loads(done.stdout).items()
-    }
+    return {name: InterleavedSamples((Run(**run) for run in runs), shared) for name, runs in found.items()}
 
 
 def taken(runs: InterleavedSamples[Run], what: str) -> Measurement:

@@ -88,9 +88,9 @@ def exported(fn: Function, x: torch.Tensor) -> Function:
     return torch.export.export(_Module(fn), (x,), dynamic_shapes=shapes).module()
 
 
-Way = Callable[[Function, torch.Tensor], Function]
+Capture = Callable[[Function, torch.Tensor], Function]
 
-WAYS: dict[str, Way] = {
+WAYS: dict[str, Capture] = {
     "torch.jit.trace": lambda fn, x: torch.jit.trace(fn, (x,)),
     "torch.jit.script": lambda fn, x: torch.jit.script(fn),
     "torch.export": exported,
@@ -116,7 +116,7 @@ def _caught() -> Iterator[list[warnings.WarningMessage]]:
         yield said
 
 
-def outcome(way: Way, fn: Function) -> str:
+def outcome(way: Capture, fn: Function) -> str:
     """Returns what becomes of ``fn`` when it is captured and then called.
 
     It is captured with one argument and called with others, of another sign

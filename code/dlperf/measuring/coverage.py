@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import torch
+
 from dlperf.models.cost import FORMULAS, Operator
 
 Call = tuple[str, int, int]
@@ -62,3 +64,9 @@ def without_formula(ops: Sequence[Operator], seconds: Mapping[Call, float] | Non
         if op.name not in known:
             found[op.name] += size(op) / whole
     return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def is_pointwise(name: str) -> bool:
+    """Returns whether PyTorch calls an operator pointwise: a few FLOPs for each number, fewer than bytes moved."""
+    packet = getattr(torch.ops.aten, name, None)
+    return any(torch.Tag.pointwise in getattr(packet, each).tags for each in packet.overloads()) if packet else False

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlperf import counters
+from dlperf import counters, fresh_process
 from dlperf.device import is_gpu, synchronize
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -52,17 +48,8 @@ def product(n: int = 256, device: torch.device | str = "cpu") -> Callable[[], to
 
 
 def in_fresh_process(expression: str, **environ: str) -> Any:
-    """Returns the value of ``expression``, which may use this module as ``p``, evaluated in a new Python process.
-
-    The value travels as JSON; ``environ`` is added to the environment. Raises RuntimeError with what
-    the process wrote if it fails.
-    """
-    code = f"import json, dlperf.measuring.pitfalls as p; print(json.dumps({expression}))"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environ})
-    if done.returncode:
-        raise RuntimeError(f"{expression} failed in a fresh process: {done.stderr.strip()[-2000:]}")
-    return json.loads(done.stdout)
+    """Returns the value of ``expression``, which may use this module as ``p``, as `fresh_process.evaluate` does."""
+    return fresh_process.evaluate(expression, "import dlperf.measuring.pitfalls as p", **environ)
 
 
 def fresh_processes(

@@ -18,7 +18,7 @@ from torch.utils.benchmark import Timer
 from dlperf.budget import seconds_left
 from dlperf.environment import cache_bytes
 from dlperf.measurement import FewSamplesWarning
-from dlperf.measuring.coverage import Call, call, heaviest, untimed
+from dlperf.measuring.coverage import Call, call, heaviest, is_pointwise, untimed, without_formula
 from dlperf.measuring.model import Machine
 from dlperf.measuring.pitfalls import clock_calls
 from dlperf.models.cost import Operator
@@ -32,6 +32,14 @@ REGIMES = {"compute": COLORS[0], "memory": COLORS[4], "overhead": COLORS[1]}
 
 class UntimedWarning(UserWarning):
     """Some operators of a step were not timed alone, and no sum of seconds has them."""
+
+
+class UncountedWarning(UserWarning):
+    """An operator without a FLOP formula takes much of a step: its prediction knows only the bytes that it moves."""
+
+
+A_LARGE_SHARE = 0.25
+"""Of the operators' time: below it, an operator without a formula changes a step's prediction little."""
 
 
 def each_alone(ops: Iterable[Operator]) -> dict[Call, float]:
@@ -54,8 +62,9 @@ def in_turn(
 
     All turns together take about ``limit`` seconds at most, and about half of what the cell has left (`dlperf.budget`).
     The heaviest calls come first; those for which the time does not suffice are left out of every turn, and so are
-    those that cannot be called alone. An `UntimedWarning` names them, with their share of the step (`untimed`). Where
-    no cell has a limit, progress is told on standard error.
+    those that cannot be called alone. An `UntimedWarning` names them, with their share of the step (`untimed`), and an
+    `UncountedWarning` each operator that takes much and has no FLOP formula. Where no cell has a limit, progress is
+    told on standard error.
     """
     left = seconds_left()
     limit = min(limit, left / 2)
@@ -77,6 +86,10 @@ def in_turn(
         warnings.warn(few, FewSamplesWarning, stacklevel=2)
     if missing := untimed(ops, took["alone"][0]):
         warnings.warn(missing + alone.reasons(), UntimedWarning, stacklevel=2)
+    for name, share in without_formula(ops, took["alone"][0]).items():
+        if share > A_LARGE_SHARE and not is_pointwise(name):
+            uncounted = f"{name} has no FLOP formula, and {share:.0%} of the operators' time: its FLOPs count as none"
+            warnings.warn(uncounted, UncountedWarning, stacklevel=2)
     return took["step"], took["alone"]
 
 

@@ -90,10 +90,8 @@ class Step:
         return max([*self.ready, *self.arrived]) - self.begin
 
     def under_way(self) -> list[spans.Span]:
-        """Returns start and end of each message's time on the link: it may have to wait for the one before it."""
-        arrived = sorted(self.arrived)
-        free = [self.begin, *arrived]
-        return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, arrived, strict=False)]
+        """Returns start and end of each message's time on the link."""
+        return spans.queued(self.begin, self.sent, self.arrived)
 
     @property
     def computing(self) -> float:
@@ -160,14 +158,14 @@ class _Host:
     """What a host keeps from step to step: a network whose hooks tell of the ``step`` that is under way."""
 
     task: Task
-    how: Strategy
+    strategy: Strategy
     step: Step = field(default_factory=Step)
     futures: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.net = self.task.net()
         self.model: Any = self.net
-        if self.how is Strategy.DDP:
+        if self.strategy is Strategy.DDP:
             self.model = DistributedDataParallel(self.net, bucket_cap_mb=self.task.bucket_mib)
             self.model.register_comm_hook(self, lambda self, bucket: self.step.send(bucket.buffer()))
         for p in self.net.parameters():
@@ -179,23 +177,23 @@ class _Host:
         assert gradient is not None
         self.step.ready.append(perf_counter())
         self.step.weighs.append(gradient.nbytes)
-        if self.how is Strategy.AS_READY:
+        if self.strategy is Strategy.AS_READY:
             self.futures.append(self.step.send(gradient))
 
     def run(self, rank: int) -> Step:
         """Returns what was seen of one step."""
         images, classes = self.task.data(rank)
         weights = list(self.net.parameters())[::-1]  # about as the backward pass reaches them
-        if self.how is not Strategy.ONLY_SEND:
+        if self.strategy is not Strategy.ONLY_SEND:
             self.net.zero_grad()
         self.step, self.futures = Step(), []
         dist.barrier()
         self.step.begin = perf_counter()
-        if self.how is not Strategy.ONLY_SEND:
+        if self.strategy is not Strategy.ONLY_SEND:
             loss = cross_entropy(self.model(images), classes)
             self.step.backward = perf_counter()
             loss.backward()
-        if self.how in (Strategy.AT_THE_END, Strategy.ONLY_SEND):
+        if self.strategy in (Strategy.AT_THE_END, Strategy.ONLY_SEND):
             self.futures = [self.step.send(p.grad) for p in weights]
         torch.futures.wait_all(self.futures)
         self.step.gradient = weights[-1].grad
@@ -206,23 +204,23 @@ class _Host:
 _hosts: dict[tuple[Task, Strategy], _Host] = {}
 
 
-def train(rank: int, size: int, task: Task, how: Strategy | str) -> Step:
-    """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
+def train(rank: int, size: int, task: Task, strategy: Strategy | str) -> Step:
+    """Returns what host ``rank`` of ``size`` saw of forward and backward pass, gradients averaged by ``strategy``.
 
     A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
     after which its buckets are arranged. Raises ValueError for another `Strategy`.
     """
-    how = Strategy(how)
+    strategy = Strategy(strategy)
     process_group(rank, size)
     for done in [key for key in _hosts if key[0].batch != task.batch]:
         del _hosts[done]  # its network, gradients and buckets take hundreds of megabytes
-    if (task, how) not in _hosts:
-        made = _hosts[task, how] = _Host(task, how)
-        for _ in range(2 if how is Strategy.DDP else 1):
+    if (task, strategy) not in _hosts:
+        made = _hosts[task, strategy] = _Host(task, strategy)
+        for _ in range(2 if strategy is Strategy.DDP else 1):
             images, classes = task.data(rank)
             made.net.zero_grad()
             cross_entropy(made.model(images), classes).backward()
-    return _hosts[task, how].run(rank)
+    return _hosts[task, strategy].run(rank)
 
 
 def when_full(alone: Step, sizes: Sequence[int]) -> list[float]:
@@ -256,18 +254,18 @@ def hold_against(network: Network, task: Task, repeats: int = 7) -> tuple[dict[s
     """
     rows = []
     for _ in range(repeats):
-        steps = {how: network.run(train, network.hosts, task, how)[0] for how in WAYS}
-        row = {how.value: step.seconds for how, step in steps.items()}
-        for how in WAYS[2:]:
+        steps = {way: network.run(train, network.hosts, task, way)[0] for way in WAYS}
+        row = {way.value: step.seconds for way, step in steps.items()}
+        for way in WAYS[2:]:
             predicted = predict(
-                steps[Strategy.ALONE], row["only send"], steps[how].sizes, at_the_end=how is Strategy.AT_THE_END
+                steps[Strategy.ALONE], row["only send"], steps[way].sizes, at_the_end=way is Strategy.AT_THE_END
             )
-            row[f"{how} predicted"], row[f"{how} predicted_over_measured"] = predicted, predicted / row[how]
-            row[f"{how} hidden"] = steps[how].hidden
-            row[f"{how} stretch"] = steps[how].computing / steps[Strategy.ALONE].computing
+            row[f"{way} predicted"], row[f"{way} predicted_over_measured"] = predicted, predicted / row[way]
+            row[f"{way} hidden"] = steps[way].hidden
+            row[f"{way} stretch"] = steps[way].computing / steps[Strategy.ALONE].computing
         rows.append(row)
-    units = {how.value: "s" for how in WAYS} | {f"{how} predicted": "s" for how in WAYS[2:]}
-    units |= {f"{how} {what}": "1" for how in WAYS[2:] for what in ("predicted_over_measured", "hidden", "stretch")}
+    units = {way.value: "s" for way in WAYS} | {f"{way} predicted": "s" for way in WAYS[2:]}
+    units |= {f"{way} {what}": "1" for way in WAYS[2:] for what in ("predicted_over_measured", "hidden", "stretch")}
     return columns(rows, units, environment("cpu")), steps
 
 
@@ -296,7 +294,7 @@ def difference(network: Network, task: Task) -> float:
 def balanced(network: Network, task: Task, largest: int = 64) -> Task:
     """Returns ``task`` with so many images, up to ``largest``, that the backward pass takes as long as sending."""
     steps = [
-        [network.run(train, network.hosts, task, how)[0] for how in (Strategy.ALONE, Strategy.ONLY_SEND)]
+        [network.run(train, network.hosts, task, strategy)[0] for strategy in (Strategy.ALONE, Strategy.ONLY_SEND)]
         for _ in range(4)
     ]
     backward = median(alone.ready[-1] - alone.backward for alone, _ in steps[1:])  # the first round warms up

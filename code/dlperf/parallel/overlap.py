@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dlperf import spans
 from dlperf.device import needs_cuda
 from dlperf.environment import environment
 from dlperf.measurement import Measurement
@@ -110,10 +111,9 @@ class Trial:
         """The seconds of all computations."""
         return sum(end - start for start, end in self.computed)
 
-    def under_way(self) -> list[tuple[float, float]]:
-        """Returns start and end of each chunk's time on the link: it may have to wait for the one before it."""
-        free = [self.begin, *self.arrived]
-        return [(max(sent, before), end) for sent, before, end in zip(self.sent, free, self.arrived, strict=False)]
+    def under_way(self) -> list[spans.Span]:
+        """Returns start and end of each chunk's time on the link."""
+        return spans.queued(self.begin, self.sent, self.arrived)
 
 
 class Strategy(StrEnum):
@@ -135,41 +135,52 @@ class Strategy(StrEnum):
         return pipeline if self in (Strategy.TRANSFER, Strategy.PIPELINE) else without_overlap
 
 
-def over_link(network: Network, work: Product, how: Strategy | str) -> Trial:
+def over_link(network: Network, work: Product, strategy: Strategy | str) -> Trial:
     """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, in one `Strategy`.
 
     The two hosts share a clock. Raises ValueError for another way.
     """
-    way = Strategy(how)
-    seen, there = network.run(_host, work, way)
+    strategy = Strategy(strategy)
+    seen, there = network.run(_host, work, strategy)
     return replace(seen, arrived=there.arrived)
 
 
-def _host(rank: int, work: Product, how: Strategy) -> Trial:
+def _host(rank: int, work: Product, strategy: Strategy) -> Trial:
     process_group(rank, 2)
     x, w, y = work.operands()
     y[:] = 1.0  # its pages are there before the clock starts
     torch.mm(x[0], w)
-    seen, token, confirm = Trial(), torch.zeros(1), how is Strategy.IN_TURN
-    compute = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i])) if how is not Strategy.TRANSFER else lambda i: y[i]
+    seen, token, confirm = Trial(), torch.zeros(1), strategy is Strategy.IN_TURN
+    multiply = _clocked(seen, lambda i: torch.mm(x[i], w, out=y[i]))
+    compute = multiply if strategy is not Strategy.TRANSFER else lambda i: y[i]
 
     def transfer(i: int, chunk: torch.Tensor) -> Wait:
         seen.sent.append(perf_counter())
         handle = dist.broadcast(chunk, 0, async_op=True)
-        return lambda: (handle.wait(), dist.broadcast(token, 1) if confirm else None)
+
+        def wait() -> None:
+            handle.wait()
+            if confirm:
+                dist.broadcast(token, 1)
+
+        return wait
 
     def receive() -> None:
-        handles = [dist.broadcast(chunk, 0, async_op=True) for chunk in (y if not confirm else [])]
+        handles = [] if confirm else [dist.broadcast(chunk, 0, async_op=True) for chunk in y]
         for i in range(work.chunks):
-            dist.broadcast(y[i], 0) if confirm else handles[i].wait()
+            if confirm:
+                dist.broadcast(y[i], 0)
+            else:
+                handles[i].wait()
             seen.arrived.append(perf_counter())
-            dist.broadcast(token, 1) if confirm else None
+            if confirm:
+                dist.broadcast(token, 1)
 
     dist.barrier()
     seen.begin = perf_counter()
     if rank == 0:
-        how.loop(compute, transfer if how is not Strategy.COMPUTE else lambda i, chunk: int, work.chunks)
-    elif how is not Strategy.COMPUTE:
+        strategy.loop(compute, transfer if strategy is not Strategy.COMPUTE else lambda i, chunk: int, work.chunks)
+    elif strategy is not Strategy.COMPUTE:
         receive()
     dist.barrier()
     return seen
@@ -185,13 +196,13 @@ def _clocked(seen: Trial, compute: Callable[[int], Any]) -> Callable[[int], Any]
     return clocked
 
 
-def to_host(device: torch.device | str, work: Product, how: Strategy | str) -> Trial:
+def to_host(device: torch.device | str, work: Product, strategy: Strategy | str) -> Trial:
     """Returns what was seen of a product computed on a CUDA ``device`` and copied to the CPU, in one `Strategy`.
 
     The copies run in a stream of their own, into pinned memory kept for them; an event per chunk says when it may
     be copied. All moments are of CUDA events.
     """
-    how = Strategy(how)
+    strategy = Strategy(strategy)
     needs_cuda(device, "a copy in a stream of its own")
     x, w, y = work.operands(device)
     kept = torch.empty(y.shape, pin_memory=True)
@@ -217,14 +228,15 @@ def to_host(device: torch.device | str, work: Product, how: Strategy | str) -> T
 
     with torch.cuda.device(device):
         main = torch.cuda.current_stream()
-        compute(0), transfer(0, y[0])()
+        compute(0)
+        transfer(0, y[0])()
         marks = {name: [] for name in marks}
         torch.cuda.synchronize()
         begin = tick()
         begin.record(main)
-        how.loop(
-            compute if how is not Strategy.TRANSFER else lambda i: y[i],
-            transfer if how is not Strategy.COMPUTE else lambda i, chunk: int,
+        strategy.loop(
+            compute if strategy is not Strategy.TRANSFER else lambda i: y[i],
+            transfer if strategy is not Strategy.COMPUTE else lambda i, chunk: int,
             work.chunks,
         )
         torch.cuda.synchronize()
@@ -244,11 +256,11 @@ def sweep(
 
     And what `compared` says of them. All take turns, of each work first both sides.
     """
-    sides = {(i, how): partial(run, work, how) for i, work in enumerate(works) for how in SIDES}
+    sides = {(i, side): partial(run, work, side) for i, work in enumerate(works) for side in SIDES}
     trials, env = interleave(sides, repeats), environment(device)
     return [
         compared(
-            {how: trials[i, how].measurement(lambda one: one.seconds, "s", how, environment=env) for how in SIDES},
+            {side: trials[i, side].measurement(lambda one: one.seconds, "s", side, environment=env) for side in SIDES},
             work.chunks,
         )
         for i, work in enumerate(works)
@@ -261,7 +273,7 @@ def compared(took: Mapping[str, Measurement], chunks: int) -> dict[str, Measurem
     ``predicted_over_measured`` of the pipeline; ``predicted_over_longer`` and ``measured_over_longer``, over the longer
     side; ``measured_over_sum``, over both.
     """
-    compute, transfer, both = (took[how] for how in SIDES)
+    compute, transfer, both = (took[side] for side in SIDES)
     longer = compute.larger(transfer)
     predicted = (compute + transfer + longer * (chunks - 1)) / chunks  # as `predict` has it, turn by turn
     ratios = {
@@ -284,6 +296,6 @@ def balanced(run: Callable[[Product, Strategy], Trial], work: Product) -> Produc
     """
     run(work, Strategy.PIPELINE)  # warms up
     compute, transfer = (
-        median(run(work, how).seconds for _ in range(5)) for how in (Strategy.COMPUTE, Strategy.TRANSFER)
+        median(run(work, side).seconds for _ in range(5)) for side in (Strategy.COMPUTE, Strategy.TRANSFER)
     )
     return replace(work, inner=max(64, 64 * round(work.inner * min(transfer, LONGEST) / compute / 64)))
