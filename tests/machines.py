@@ -11,6 +11,7 @@ from typing import Any
 import nbformat
 
 from booktools.claims.claims import all_claims
+from booktools.executions import canary
 from booktools.source.book import Book
 from booktools.source.keys import stored
 from booktools.source.notebook import KEY, code_cells, glue
@@ -47,6 +48,8 @@ MADE_UP: dict[str, dict[str, Any]] = {
 What is not here, no machine tells.
 """
 ALSO = {"microarchitecture": None, "driver": None, "cuda": None, "gpus": [], "virtual": None, "device": "CPU, 1 thread"}
+UNSTEADY = {"before": {"step": 1.0}, "after": {"step": 2.5}, "stolen": None}
+"""What the canary said around each of their pages."""
 WORDS = sorted(
     {
         word
@@ -73,6 +76,7 @@ def add_machines(book: Book, template: Path, names: Sequence[str] = tuple(MADE_U
             notebook = nbformat.read(template / f"{page}.ipynb", as_version=4)
             environment = {**notebook.metadata[KEY]["environment"], **ALSO, **MADE_UP[name]}
             notebook.metadata[KEY]["environment"] = environment
+            notebook.metadata[KEY][canary.KEY] = UNSTEADY
             for cell in code_cells(notebook):
                 for output in filter(stored, cell.outputs):
                     if content := output.data.get(PREFIX + MIME):

@@ -44,7 +44,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         tree,
         verdicts,
     )
-    from booktools.site import addresses, assets, cite, feed, look, search, site
+    from booktools.site import addresses, assets, cite, feed, look, measured, search, site
 
     for part in (
         site,
@@ -64,6 +64,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         addresses,
         feed,
         cite,
+        measured,
         offered,
     ):
         part.setup(app)

@@ -80,6 +80,39 @@ def test_and_it_is_shown(edition: Book, language: str) -> None:
     assert soup(edition, f"{language}tiny.html").select_one('td[translate="no"]').get_text() == "Zorbfs on a Whatsit"  # type: ignore[union-attr]
 
 
+NAMES = "Frobnicator X1 80GB Superduper; Frobnicator Mini; Gizmo Doodad, Octa-core & Friends <fast>"
+
+
+@pytest.mark.parametrize(
+    ("page", "machine", "speed"),
+    [
+        (
+            "tiny.html",
+            f"Measured on: {NAMES}, 96 cores.",
+            "Short benchmarks before and after this page took up to 2.5 times as long as at this machine's best.",
+        ),
+        (
+            "zh/tiny.html",
+            f"测量机器：{NAMES}，96核。",
+            "本页测量前后各做了几项短基准测试，用时最多达本机最快时的2.5倍。",
+        ),
+    ],
+)
+def test_the_foot_says_what_measured_a_page_and_whether_it_was_itself(
+    edition: Book, page: str, machine: str, speed: str
+) -> None:
+    lines = [" ".join(line.get_text().split()) for line in soup(edition, page).select(".dl-foot p")]
+    assert lines[:2] == [machine, speed]
+
+
+def test_machines_side_by_side_tell_it_of_all_their_pages_and_a_page_without_cells_of_none(edition: Book) -> None:
+    whole = soup(edition, "machines.html")
+    rows = {row.select("td")[0].get_text(): row for row in whole.select(".dl-environments tr") if row.select("td")}
+    row = next(cells for name, cells in rows.items() if name.startswith("short benchmarks"))
+    assert row.select("td")[1].get_text() == "2.5"
+    assert "Measured on" not in whole.select_one(".dl-foot").get_text()  # type: ignore[union-attr]
+
+
 def test_the_words_around_a_name_are_the_language_s(edition: Book) -> None:
     """Only the name is one: the number of cores, and a page's cells among what changed, are said in Chinese."""
     verdicts = soup(edition, "zh/tiny.html").select_one(".dl-verdicts")

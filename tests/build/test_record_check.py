@@ -7,9 +7,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from booktools.commands import canary
 from booktools.commands.record_check import check_record, report_on
 from booktools.commands.recording import without_warnings
+from booktools.executions import canary
 from booktools.executions.execute import execute_all
 from booktools.executions.prepare import waiting
 from booktools.source.book import Book, BookError

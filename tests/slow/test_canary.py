@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from booktools.commands import canary
+from booktools.executions import canary
 
 
 def test_the_clocks_are_positive_seconds_of_a_process_of_their_own() -> None:

@@ -2,7 +2,6 @@
 
 ``recording``      keeping an execution as a named machine's
 ``record_check``   whether a record is fit to be published
-``canary``         whether the machine was itself while it recorded
 ``privacy``        what in an execution names a machine, its user or their folders
 ``kit``            what executes the chapters on a bare machine
 ``kit_run``        the script of a kit, on that machine

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from booktools.claims.claims import FAILED, HELD, NOT_RUN, STALE, all_claims, judge
-from booktools.commands import canary
 from booktools.commands.privacy import suspects
+from booktools.executions import canary
 from booktools.executions.records import Machine, recorded_machines
 from booktools.source.book import Book, BookError
 from booktools.source.notebook import KEY

@@ -16,8 +16,9 @@ from nbformat import NotebookNode
 
 from booktools.checks.check import check
 from booktools.claims.outcomes import unconditional
-from booktools.commands import canary, privacy
-from booktools.executions.execute import execute
+from booktools.commands import privacy
+from booktools.executions import canary
+from booktools.executions.execute import execute_watched
 from booktools.executions.executions import Execution, load_execution, stamp
 from booktools.executions.prepare import prepare
 from booktools.executions.records import HERE, SHOWN, borrow, page_of, recorded_machines
@@ -103,11 +104,7 @@ def _restless(songs: Mapping[str, dict[str, Any]], others: Sequence[dict[str, An
 def _watched(book: Book, page: str) -> dict[str, Any]:
     """Executes a page, and returns what the clocks said, which its notebook keeps."""
     path, _ = prepare(book, page)
-    song = canary.watched(lambda: execute(book, page, path, page))
-    notebook = nbformat.read(path, as_version=4)
-    notebook.metadata[KEY][canary.KEY] = song
-    nbformat.write(notebook, path)
-    return song
+    return execute_watched(book, page, path, page)
 
 
 def take_in(book: Book, name: str, folder: Path) -> None:

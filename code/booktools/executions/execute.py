@@ -15,9 +15,11 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from booktools.executions import canary
 from booktools.executions.executions import expected_seconds, open_notebook, stamp, write_notebook
 from booktools.source.book import Book, BookError
 from booktools.source.keys import check_keys
+from booktools.source.notebook import KEY
 from booktools.source.page import Cell, source
 from booktools.source.short_flag import SHORT, is_short
 from dlperf.budget import VARIABLE
@@ -26,6 +28,8 @@ from dlperf.environment import compiler
 TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
 """Seconds that a kernel may take to start, and its outputs to come after its reply: nbclient's own 60 and 4 are too few
 on a busy machine. A kernel that has ended is seen at once."""
+SEVERAL = 3
+"""From so many pages on, the canary is asked around each: whoever changes one page need not wait for it."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _FRAME = re.compile(r"^\s*Cell In\[(\d+)\], line (\d+)", re.M)
 
@@ -47,10 +51,26 @@ def check_compiler() -> None:
 
 
 def execute_all(book: Book, pages: list[tuple[str, Path]]) -> None:
-    """Executes prepared pages, one after another."""
+    """Executes prepared pages, one after another; of several, each keeps what the `canary` said around it."""
     check_compiler()
+    last: canary.Clocks | None = None
     for number, (page, path) in enumerate(pages, 1):
-        execute(book, page, path, f"[{number}/{len(pages)}]")
+        prefix = f"[{number}/{len(pages)}]"
+        if len(pages) < SEVERAL:
+            execute(book, page, path, prefix)
+        else:
+            last = execute_watched(book, page, path, prefix, last)["after"]
+
+
+def execute_watched(
+    book: Book, page: str, path: Path, prefix: str = "", before: canary.Clocks | None = None
+) -> dict[str, Any]:
+    """Executes a page, and returns what the `canary` said at both ends, which its notebook keeps."""
+    song = canary.watched(lambda: execute(book, page, path, prefix), before)
+    notebook = open_notebook(path)
+    notebook.metadata[KEY][canary.KEY] = song
+    write_notebook(notebook, path)
+    return song
 
 
 def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:

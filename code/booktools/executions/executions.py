@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from booktools.executions.canary import KEY as CANARY
 from booktools.executions.fingerprint import changes, fingerprint
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
@@ -77,6 +78,11 @@ class Execution:
     def seconds(self) -> float:
         """The time that its cells took, by the kernel's own stamps."""
         return float(self.reading.mark.get("seconds", 0.0))
+
+    @property
+    def canary(self) -> dict[str, Any]:
+        """What short benchmarks before and after it said (`booktools.executions.canary`); empty where none ran."""
+        return dict(self.reading.mark.get(CANARY, {}))
 
 
 def read(notebook: NotebookNode, name: str, mark: str = "") -> Reading:

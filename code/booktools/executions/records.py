@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from booktools.executions import canary
 from booktools.executions.executions import Execution, execution, load_execution
 from booktools.source.blocks import directives
 from booktools.source.book import Book, BookError
@@ -41,6 +42,13 @@ class Machine:
         for done in self.executions.values():
             merged |= done.records
         return merged
+
+    @functools.cached_property
+    def slowdowns(self) -> dict[str, float]:
+        """By page: how far above this machine's best the slowest benchmark of the canary around it was."""
+        songs = {page: done.canary for page, done in self.executions.items() if done.canary}
+        at_best = canary.best(songs.values())
+        return {page: canary.slowest(song, at_best) for page, song in songs.items()}
 
     def execution(self, page: str) -> Execution | None:
         """Returns its execution of a page, if it has one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from docutils import nodes
@@ -42,12 +43,14 @@ class EnvironmentsDirective(SphinxDirective, Recording):
         libraries += [
             [identifier(f"{m.environment.get('python')}, {m.environment.get('torch')}")] for m in self.machines
         ]
+        speed: list[Cell] = [self.say("short benchmarks around pages, at most, over their best")]
+        speed += [_range(machine.slowdowns.values()) for machine in self.machines]
         stale: list[Cell] = [self.say("stale pages")]
         stale += [
             self.changes([page for page, done in m.executions.items() if done.stale]) or "–" for m in self.machines
         ]
         heads: list[Cell] = [self.say("machine"), *(self.machine_name(machine) for machine in self.machines)]
-        box = table(heads, [*rows, libraries, stale], "dl-environments")
+        box = table(heads, [*rows, libraries, speed, stale], "dl-environments")
         report_missing(self.get_location())
         return [box]
 
@@ -63,6 +66,11 @@ class EnvironmentsDirective(SphinxDirective, Recording):
         if key == "driver":
             return [identifier(value.partition(" Release Build")[0])]  # what follows is who built it
         return [identifier(", ".join(value) if isinstance(value, list) else value)]
+
+
+def _range(factors: Collection[float]) -> str:
+    """Returns the least and the largest factor, to a tenth; a dash for none."""
+    return "–".join(dict.fromkeys(f"{end(factors):.1f}" for end in (min, max))) if factors else "–"
 
 
 class MachineRole(SphinxRole, Recording):

@@ -12,5 +12,6 @@
 ``feed``       what is new, and machines that were recorded, as an Atom feed
 ``provenance`` version, commit and addresses of a site
 ``cite``       {citation}
+``measured``   in a page's foot: which machine measured it, and whether it was itself
 ``cover``      whose record the site shows, on its first page
 """

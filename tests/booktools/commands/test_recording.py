@@ -1,4 +1,4 @@
-"""The canary: when a machine counts as itself, and what a record does about it."""
+"""Recording: what it does about a machine that was not itself."""
 
 from __future__ import annotations
 
@@ -9,58 +9,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from booktools.commands import canary, recording
-from booktools.commands.canary import best, unsettled
+from booktools.commands import recording
+from booktools.executions import canary, execute
 from booktools.source.book import Book, BookError
 from booktools.source.notebook import KEY
-
-QUIET = {"operator": 2e-6, "step": 1e-3}
-
-
-def song(before: float = 1.0, after: float = 1.0) -> dict[str, Any]:
-    """Returns clocks that show so many times the quiet seconds at each end."""
-    return {
-        "before": {name: before * seconds for name, seconds in QUIET.items()},
-        "after": {name: after * seconds for name, seconds in QUIET.items()},
-    }
-
-
-def test_the_best_is_the_shortest_of_both_ends_of_all() -> None:
-    assert best([song(1.0, 1.3), song(2.0, 0.9)]) == {name: 0.9 * seconds for name, seconds in QUIET.items()}
-
-
-@pytest.mark.parametrize(
-    ("heard", "why"),
-    [
-        (song(1.0, 1.09), []),
-        (song(1.0, 1.2), ["operator took 2 µs before and 2 µs after", "step took 1000 µs before and 1200 µs after"]),
-        (song(1.2, 1.0), ["operator took 2 µs before and 2 µs after", "step took 1200 µs before and 1000 µs after"]),
-        (song(1.2, 1.2), ["operator took 2 µs, and 2 µs at this machine's best", "step took 1200 µs, and 1000 µs at"]),
-    ],
-)
-def test_a_page_is_held_against_its_other_end_and_the_best(heard: dict[str, Any], why: list[str]) -> None:
-    found = unsettled(heard, QUIET)
-    assert len(found) == len(why)
-    assert all(each.startswith(start) for each, start in zip(found, why, strict=True))
-
-
-def test_a_clock_is_the_median_of_blocks_after_some_that_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five blocks take a second each, as a first call does; then come two tenths, and now and then a pause."""
-    now, calls = [0.0], iter([1.0] * 5 + [0.2, 0.2, 9.0, 0.2, 0.2] * 9)
-    monkeypatch.setattr("booktools.commands.canary.time.perf_counter", lambda: now[0])
-
-    def call() -> None:
-        now[0] += next(calls)
-
-    assert canary._seconds(call, times=1) == pytest.approx(0.2)
-
-
-def test_stolen_seconds_come_from_the_first_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "stat").write_text("cpu  1 2 3 4 5 6 7 800 9 0\ncpu0 1\n", encoding="ascii")
-    monkeypatch.setattr(canary, "STAT", tmp_path / "stat")
-    assert canary.stolen() == 8
-    monkeypatch.setattr(canary, "STAT", tmp_path / "none")
-    assert canary.stolen() is None
+from tests.booktools.executions.test_canary import QUIET, song
 
 
 @pytest.fixture
@@ -71,17 +24,17 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         given: Iterator[dict[str, Any]] = iter(songs)
         executed: list[str] = []
 
-        def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
+        def executes(book: Book, page: str, path: Path, prefix: str = "") -> None:
             executed.append(page)
             notebook = nbformat.read(path, as_version=4)
             notebook.metadata[KEY]["environment"] = {"cpu": "x"}
             nbformat.write(notebook, path)
 
-        def watched(run: Callable[[], None]) -> dict[str, Any]:
+        def watched(run: Callable[[], None], before: object) -> dict[str, Any]:
             run()
             return next(given) | {"stolen": None}
 
-        monkeypatch.setattr(recording, "execute", execute)
+        monkeypatch.setattr(execute, "execute", executes)
         monkeypatch.setattr(canary, "watched", watched)
         return executed
 

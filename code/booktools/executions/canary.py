@@ -2,7 +2,8 @@
 
 Two virtual cores may be one for minutes, and a page that was executed then contradicts its neighbours. So a record
 keeps what the benchmarks said at both ends of each page, and a page whose ends differ, or that differs from the best
-that this machine has shown, is executed again (`booktools.commands.recording`).
+that this machine has shown, is executed again (`booktools.commands.recording`). What a page was measured between, the
+page says in its foot (`booktools.site.measured`).
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ def stolen() -> float | None:
         return None
 
 
-def watched(execute: Callable[[], None]) -> dict[str, Any]:
-    """Returns what the clocks say before and after ``execute``, and the seconds that were stolen meanwhile."""
-    before, took = ask(), stolen()
+def watched(execute: Callable[[], object], before: Clocks | None = None) -> dict[str, Any]:
+    """Returns what the clocks say ``before`` and after ``execute``, and the seconds that were stolen meanwhile."""
+    before, took = before or ask(), stolen()
     execute()
     more = stolen()
     return {"before": before, "after": ask(), "stolen": None if took is None or more is None else more - took}
@@ -58,6 +59,11 @@ def best(songs: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     for clocks in (song[end] for song in songs for end in ("before", "after")):
         found = {name: min(seconds, found.get(name, seconds)) for name, seconds in clocks.items()}
     return found
+
+
+def slowest(song: Mapping[str, Any], at_best: Clocks) -> float:
+    """Returns by which factor the slowest clock at either end of a page lies above this machine's best."""
+    return max(song[end][name] / least for name, least in at_best.items() for end in ("before", "after"))
 
 
 def unsettled(song: Mapping[str, Any], at_best: Clocks) -> list[str]:
