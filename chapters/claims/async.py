@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
-from booktools.claims.predictions import Prediction, fit
+from booktools.claims.predictions import fit, pair, stated
 
 DEPTHS = {"async.one-more": 1, "async.two-more": 2}
 """For each bounded queue that was tried, the batches that it should hold beside the one at work."""
@@ -291,15 +291,22 @@ OUTCOMES = (
 PREDICTIONS = (
     fit("async-lock", "async.empty-fit", "waiting for Python's lock, tried as a cause"),
     fit("async-lock", "async.medium-fit", "waiting for Python's lock, tried as a cause"),
+    fit("async-lock", "async.soon-fit", "waiting for Python's lock, tried as a cause"),
     fit("async-costs", "async.slow-back-asynchronous-fit"),
     fit("async-costs", "async.slow-back-synchronous-fit"),
     fit("async-costs", "async.slow-front-asynchronous-fit"),
     fit("async-costs", "async.slow-front-synchronous-fit"),
-    Prediction("async-memory", ("async.free-fit",), lambda r: 1 / r["async.free-fit"].median),
+    stated("async-memory", 1, "async.free-fit"),
+    pair("async-memory", "async.free-speed-predicted", "async.free-speed"),
     fit("async-cpu", "async.fetched-in-line-fit"),
     fit("async-cpu", "async.fetched-worker-fit"),
     fit("async-cpu", "async.decoded-in-line-fit"),
     fit("async-cpu", "async.decoded-worker-fit"),
+    pair("async-cpu", "async.could-fetched", "async.fetched-factor"),
+    pair("async-cpu", "async.fetched-expected", "async.fetched-factor"),
+    pair("async-cpu", "async.decoded-expected", "async.decoded-factor"),
     fit("async-hidden", "async.hidden-fit"),
     fit("async-hidden", "async.open-fit"),
+    pair("async-hidden", "async.predicted-factor", "async.hidden-factor"),
+    pair("async-again", "async.could-decoded", "async.decoded-won", "cores that decoding shares with the step"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Bound, Claim, Outcome, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import fit, pair, stated
 
 FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
 BREAKS = {f"compilers.breaks-{name}": n for name, n in (("if", 1), ("backward", 1), ("where", 0), ("cond", 0))}
@@ -213,4 +213,5 @@ PREDICTIONS = (
     pair("compilers-mlp", "compilers.mlp-cost-one", "compilers.mlp-cost-many", "costs that grow with the batch"),
     fit("compilers-fusion", "compilers.kept-fit"),
     fit("compilers-fusion", "compilers.new-fit", "the pages of new memory"),
+    *(stated("compilers-fusion", 8, key) for key in FUSED),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit
+from booktools.claims.predictions import fit, pair, stated
 
 
 def _is_near(value: float, off: float) -> bool:
@@ -194,6 +194,8 @@ PREDICTIONS = (
     fit("concise-hosts", "concise.rare-ratio"),
     fit("concise-ours", "concise.fit-least"),
     fit("concise-ours", "concise.fit-most"),
+    stated("concise-ours", 1, "concise.as-ours"),
+    pair("concise-ours", "concise.smallest-told", "concise.smallest"),
     fit("concise-scale", "concise.scale-least"),
     fit("concise-scale", "concise.scale-most"),
     fit("concise-exercises", "concise.again-fit"),

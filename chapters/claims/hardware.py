@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims.claims import Bound, Claim, Outcome, Rival
-from booktools.claims.predictions import Prediction, fit
+from booktools.claims.predictions import Prediction, fit, pair, stated
 
 
 def gains_alike(measured: float, predicted: float, within: float = 0.25, resolved: float = 0.02) -> bool:
@@ -294,13 +294,16 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 
 PREDICTIONS = (
+    stated("hardware-memory", 1, "hardware.line-share"),
+    stated("hardware-memory", 1, "hardware.row-fit", "lines that are fetched at the same time"),
+    pair("hardware-processor", "hardware.simd-lanes", "hardware.simd-gain", "more units for single numbers"),
     Prediction(
-        "hardware-memory",
-        ("hardware.row-fit",),
-        lambda r: 1 / r["hardware.row-fit"],
-        "lines that are fetched at the same time",
+        "hardware-processor",
+        ("parallel.cores", "hardware.fma-peak-one", "hardware.fma-peak-all"),
+        lambda r: r["parallel.cores"] * r["hardware.fma-peak-one"].median / r["hardware.fma-peak-all"].median,
     ),
     fit("hardware-networks", "hardware.gradients-fit"),
-    fit("hardware-remedies", "hardware.type-fit"),
+    pair("hardware-remedies", "hardware.told-type", "hardware.gain-type"),
     fit("hardware-remedies", "hardware.remedy-fit"),
+    stated("hardware-exercises", 16, "hardware.layouts"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import Prediction, fit, pair
 
 UPDATES = ("measuring.update-again", "measuring.update-later", "measuring.update-operators")
 
@@ -18,6 +18,12 @@ def between(r: Records) -> float:
 def forgotten(r: Records) -> float:
     """Returns the seconds that an update takes longer after other data."""
     return r["measuring.update-later"].median - r["measuring.update-again"].median
+
+
+def of_update(r: Records) -> float:
+    """Returns predicted over measured time of the GPT's update, 0 on a GPU: the 1 that stands there is none."""
+    fit = r["measuring.gpt-update-fit"]
+    return 0 if fit == 1 else fit
 
 
 CLAIMS = (
@@ -248,8 +254,14 @@ OUTCOMES = (
 CORES = "cores that are worth less together than alone"
 PREDICTIONS = (
     fit("measuring-model", "measuring.cached"),
+    fit("measuring-model", "measuring.farthest"),
+    fit("measuring-step", "measuring.resnet-plain-fit"),
+    fit("measuring-step", "measuring.gpt-plain-fit"),
     fit("measuring-step", "measuring.resnet-fit"),
     fit("measuring-step", "measuring.gpt-fit"),
-    pair("measuring-amdahl", "measuring.amdahl-expected", "measuring.amdahl-measured", CORES),
+    Prediction("measuring-profiling", ("measuring.gpt-update-fit",), of_update),
+    pair("measuring-fixed", "measuring.once-time", "measuring.fixed"),
+    pair("measuring-amdahl", "measuring.amdahl-predicted", "measuring.amdahl-measured", CORES),
+    pair("measuring-amdahl", "measuring.amdahl-expected", "measuring.amdahl-measured"),
     pair("measuring-gustafson", "measuring.gustafson-predicted", "measuring.gustafson-measured", CORES),
 )

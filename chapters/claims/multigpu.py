@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import Prediction, fit, pair
 from dlperf.network import PAYLOAD
 
 KS = (2, 4, 8)
@@ -324,9 +324,20 @@ PREDICTIONS = (
     fit("multigpu-reduce", "multigpu.ring-ratio"),
     *(fit("multigpu-reduce", f"multigpu.sum-{way}-{k}-ratio") for way in ("first", "ring") for k in KS),
     *(fit("multigpu-reduce", f"multigpu.sum-sharded-{k}-ratio", UNEQUAL) for k in KS),
+    Prediction(
+        "multigpu-reduce",
+        ("multigpu.sum-gain-predicted", "multigpu.sum-first-8", "multigpu.sum-ring-8"),
+        lambda r: r["multigpu.sum-gain-predicted"] * r["multigpu.sum-ring-8"].median / r["multigpu.sum-first-8"].median,
+    ),
     fit("multigpu-early", "multigpu.each-ratio"),
     fit("multigpu-early", "multigpu.buckets-ratio"),
     *(fit("multigpu-scaling", key) for key in FAR),
     fit("multigpu-batch", "multigpu.batch-noise-ratio"),
     *(pair("multigpu-ways", f"multigpu.bubble-{m}-predicted", f"multigpu.bubble-{m}", STAGES) for m in (1, 4, 8)),
+    Prediction(
+        "multigpu-ways",
+        ("multigpu.network-1-step", "multigpu.network-8-step"),
+        lambda r: 9 / 16 * r["multigpu.network-1-step"].median / r["multigpu.network-8-step"].median,
+        "small products, and the sums of gradients, as we suspect",
+    ),
 )

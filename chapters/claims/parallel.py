@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import fit, pair, stated
 
 
 def _is_near(value: float, low: float, high: float) -> bool:
@@ -321,6 +321,7 @@ PREDICTIONS = (
         "parallel.crossover",
         "that splitting costs more for larger products",
     ),
+    pair("parallel-parts", "parallel.parts-most", "parallel.parts-gain"),
     pair("parallel-devices", "parallel.devices-told", "parallel.devices-won"),
     pair("parallel-bound", "parallel.bound-told", "parallel.bound-won"),
     fit("parallel-overlap", "parallel.four-fit"),
@@ -329,4 +330,6 @@ PREDICTIONS = (
     pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain"),
     pair("parallel-backward", "parallel.ddp-told", "parallel.ddp-gain"),
     fit("parallel-exercises", "parallel.relay-fit"),
+    stated("parallel-exercises", 0.12, "parallel.nine-3"),
+    stated("parallel-exercises", 0.15, "parallel.nine-4"),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from booktools.claims.claims import Claim, Outcome, Rival
-from booktools.claims.predictions import fit
+from booktools.claims.predictions import Prediction, fit, stated
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -252,9 +254,20 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
 )
 
+LAYOUTS = ("one", "two", "four", "workers", "copies", "dead")
 PREDICTIONS = (
+    Prediction(  # five measurements, of which the ends are recorded
+        "servers-ring",
+        ("servers.ring-small-least", "servers.ring-small-most"),
+        lambda r: sqrt(r["servers.ring-small-least"] * r["servers.ring-small-most"]),
+    ),
+    stated("servers-levels", 1.5, "servers.levels"),
+    *(fit("servers-store", f"servers.goodput-{layout}") for layout in LAYOUTS),
+    stated("servers-copies", 1.5, "servers.copies-ratio"),
     fit("servers-today", "servers.rows-fit"),
     fit("servers-today", "servers.table-fit"),
     fit("servers-exercises", "servers.lock-update-fit"),
     fit("servers-exercises", "servers.lock-whole-fit"),
+    stated("servers-exercises", 1, "servers.parts-late"),
+    stated("servers-exercises", 1, "servers.ring-late"),
 )
