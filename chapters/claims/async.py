@@ -288,25 +288,29 @@ OUTCOMES = (
     ),
 )
 
+LOCK = "waiting for Python's lock, tried as a cause"
+HANDED = "handing a batch from process to process, as we suspect"
+SLOWEST = "a step that waits for its slowest thread, as we suspect"
+TOGETHER = "sides that take longer side by side than alone"
 PREDICTIONS = (
-    fit("async-lock", "async.empty-fit", "waiting for Python's lock, tried as a cause"),
-    fit("async-lock", "async.medium-fit", "waiting for Python's lock, tried as a cause"),
-    fit("async-lock", "async.soon-fit", "waiting for Python's lock, tried as a cause"),
-    fit("async-costs", "async.slow-back-asynchronous-fit"),
+    fit("async-lock", "async.empty-fit", LOCK),
+    fit("async-lock", "async.medium-fit", LOCK),
+    fit("async-lock", "async.soon-fit", LOCK),
+    fit("async-costs", "async.slow-back-asynchronous-fit", "threads of one core, or other work, as we suspect"),
     fit("async-costs", "async.slow-back-synchronous-fit"),
-    fit("async-costs", "async.slow-front-asynchronous-fit"),
+    fit("async-costs", "async.slow-front-asynchronous-fit", "waking the back end, and other work on that core"),
     fit("async-costs", "async.slow-front-synchronous-fit"),
-    stated("async-memory", 1, "async.free-fit"),
-    pair("async-memory", "async.free-speed-predicted", "async.free-speed"),
+    stated("async-memory", 1, "async.free-fit", "a machine that is slower for a part of the time, as we suspect"),
+    pair("async-memory", "async.free-speed-predicted", "async.free-speed", "hearing of the end of each batch"),
     fit("async-cpu", "async.fetched-in-line-fit"),
-    fit("async-cpu", "async.fetched-worker-fit"),
+    fit("async-cpu", "async.fetched-worker-fit", HANDED),
     fit("async-cpu", "async.decoded-in-line-fit"),
-    fit("async-cpu", "async.decoded-worker-fit"),
+    fit("async-cpu", "async.decoded-worker-fit", SLOWEST),
     pair("async-cpu", "async.could-fetched", "async.fetched-factor"),
-    pair("async-cpu", "async.fetched-expected", "async.fetched-factor"),
-    pair("async-cpu", "async.decoded-expected", "async.decoded-factor"),
+    pair("async-cpu", "async.fetched-expected", "async.fetched-factor", HANDED),
+    pair("async-cpu", "async.decoded-expected", "async.decoded-factor", SLOWEST),
     fit("async-hidden", "async.hidden-fit"),
-    fit("async-hidden", "async.open-fit"),
-    pair("async-hidden", "async.predicted-factor", "async.hidden-factor"),
+    fit("async-hidden", "async.open-fit", TOGETHER),
+    pair("async-hidden", "async.predicted-factor", "async.hidden-factor", TOGETHER),
     pair("async-again", "async.could-decoded", "async.decoded-won", "cores that decoding shares with the step"),
 )

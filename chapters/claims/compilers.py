@@ -209,9 +209,9 @@ OUTCOMES = (
 )
 
 PREDICTIONS = (
-    fit("compilers-mlp", "compilers.mlp-one-fit"),
+    fit("compilers-mlp", "compilers.mlp-one-fit", "a cost of entering that changes, as we suspect"),
     pair("compilers-mlp", "compilers.mlp-cost-one", "compilers.mlp-cost-many", "costs that grow with the batch"),
     fit("compilers-fusion", "compilers.kept-fit"),
     fit("compilers-fusion", "compilers.new-fit", "the pages of new memory"),
-    *(stated("compilers-fusion", 8, key) for key in FUSED),
+    *(stated("compilers-fusion", 8, key, "a loop that waits for something other than memory") for key in FUSED),
 )

@@ -294,16 +294,22 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 
 PREDICTIONS = (
-    stated("hardware-memory", 1, "hardware.line-share"),
+    stated("hardware-memory", 1, "hardware.line-share", "the loop that gathers, as we suspect"),
     stated("hardware-memory", 1, "hardware.row-fit", "lines that are fetched at the same time"),
     pair("hardware-processor", "hardware.simd-lanes", "hardware.simd-gain", "more units for single numbers"),
     Prediction(
         "hardware-processor",
         ("parallel.cores", "hardware.fma-peak-one", "hardware.fma-peak-all"),
         lambda r: r["parallel.cores"] * r["hardware.fma-peak-one"].median / r["hardware.fma-peak-all"].median,
+        "a lower clock, other programs, or threads that share units, as we suspect",
     ),
-    fit("hardware-networks", "hardware.gradients-fit"),
-    pair("hardware-remedies", "hardware.told-type", "hardware.gain-type"),
-    fit("hardware-remedies", "hardware.remedy-fit"),
-    stated("hardware-exercises", 16, "hardware.layouts"),
+    fit("hardware-networks", "hardware.gradients-fit", "time that does not grow with the bytes"),
+    pair(
+        "hardware-remedies",
+        "hardware.told-type",
+        "hardware.gain-type",
+        "other products, casts and the update, as we suspect",
+    ),
+    fit("hardware-remedies", "hardware.remedy-fit", "operators other than products, which change too, as we suspect"),
+    stated("hardware-exercises", 16, "hardware.layouts", "how numbers that are not neighbours are added up"),
 )

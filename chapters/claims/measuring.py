@@ -251,17 +251,34 @@ OUTCOMES = (
     ),
 )
 
+ROOF = "operators that do not reach the roof"
+ALONE = "time between operators, or operators that are slower in the step than alone"
+WORTH = "a worth of the cores that changes, or messages to the workers, as we suspect"
 CORES = "cores that are worth less together than alone"
 PREDICTIONS = (
-    fit("measuring-model", "measuring.cached"),
-    fit("measuring-model", "measuring.farthest"),
-    fit("measuring-step", "measuring.resnet-plain-fit"),
-    fit("measuring-step", "measuring.gpt-plain-fit"),
-    fit("measuring-step", "measuring.resnet-fit"),
-    fit("measuring-step", "measuring.gpt-fit"),
-    Prediction("measuring-profiling", ("measuring.gpt-update-fit",), of_update),
-    pair("measuring-fixed", "measuring.once-time", "measuring.fixed"),
+    fit("measuring-model", "measuring.cached", "numbers that lie in a cache"),
+    fit(
+        "measuring-model",
+        "measuring.farthest",
+        "slower ways to compute few rows, or weights copied first, as we suspect",
+    ),
+    fit("measuring-step", "measuring.resnet-plain-fit", ROOF),
+    fit("measuring-step", "measuring.gpt-plain-fit", ROOF),
+    fit("measuring-step", "measuring.resnet-fit", ALONE),
+    fit("measuring-step", "measuring.gpt-fit", ALONE),
+    Prediction(
+        "measuring-profiling",
+        ("measuring.gpt-update-fit",),
+        of_update,
+        "Python between operators, cold caches, or the profiler",
+    ),
+    pair(
+        "measuring-fixed",
+        "measuring.once-time",
+        "measuring.fixed",
+        "weights that products read, and what an operator costs more than an addition",
+    ),
     pair("measuring-amdahl", "measuring.amdahl-predicted", "measuring.amdahl-measured", CORES),
-    pair("measuring-amdahl", "measuring.amdahl-expected", "measuring.amdahl-measured"),
+    pair("measuring-amdahl", "measuring.amdahl-expected", "measuring.amdahl-measured", WORTH),
     pair("measuring-gustafson", "measuring.gustafson-predicted", "measuring.gustafson-measured", CORES),
 )

@@ -313,23 +313,39 @@ OUTCOMES = (
     ),
 )
 
+ALONE = "two sides that take another time together than alone"
+SENDING = "processor time that sending takes from both passes, as we suspect"
 PREDICTIONS = (
-    fit("parallel-exercises", "parallel.step-own-fit"),
+    fit("parallel-exercises", "parallel.step-own-fit", "what passes between operations"),
     pair(
         "parallel-operator",
         "parallel.crossover-predicted",
         "parallel.crossover",
         "that splitting costs more for larger products",
     ),
-    pair("parallel-parts", "parallel.parts-most", "parallel.parts-gain"),
-    pair("parallel-devices", "parallel.devices-told", "parallel.devices-won"),
-    pair("parallel-bound", "parallel.bound-told", "parallel.bound-won"),
-    fit("parallel-overlap", "parallel.four-fit"),
-    pair("parallel-overlap", "parallel.pipeline-told", "parallel.pipeline-gain"),
-    fit("parallel-backward", "parallel.step-as-ready-fit"),
-    pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain"),
+    pair(
+        "parallel-parts",
+        "parallel.parts-most",
+        "parallel.parts-gain",
+        "one thread at a time in Python, memory and cache that are shared, and sums of gradients",
+    ),
+    pair(
+        "parallel-devices",
+        "parallel.devices-told",
+        "parallel.devices-won",
+        "devices that slow each other down, or wait for calls",
+    ),
+    pair("parallel-bound", "parallel.bound-told", "parallel.bound-won", "two sides that slow each other down"),
+    fit("parallel-overlap", "parallel.four-fit", ALONE),
+    pair("parallel-overlap", "parallel.pipeline-told", "parallel.pipeline-gain", ALONE),
+    fit("parallel-backward", "parallel.step-as-ready-fit", SENDING),
+    pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain", SENDING),
     pair("parallel-backward", "parallel.ddp-told", "parallel.ddp-gain"),
-    fit("parallel-exercises", "parallel.relay-fit"),
+    fit(
+        "parallel-exercises",
+        "parallel.relay-fit",
+        "processor time that sending takes, or a link slower than its rate, as we suspect",
+    ),
     stated("parallel-exercises", 0.12, "parallel.nine-3"),
     stated("parallel-exercises", 0.15, "parallel.nine-4"),
 )

@@ -254,20 +254,22 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
 )
 
+CALLS = "calls between processes, as we suspect"
 LAYOUTS = ("one", "two", "four", "workers", "copies", "dead")
 PREDICTIONS = (
     Prediction(  # five measurements, of which the ends are recorded
         "servers-ring",
         ("servers.ring-small-least", "servers.ring-small-most"),
         lambda r: sqrt(r["servers.ring-small-least"] * r["servers.ring-small-most"]),
+        "a latency that is known no better",
     ),
-    stated("servers-levels", 1.5, "servers.levels"),
-    *(fit("servers-store", f"servers.goodput-{layout}") for layout in LAYOUTS),
+    stated("servers-levels", 1.5, "servers.levels", "copies inside a host, as we suspect"),
+    *(fit("servers-store", f"servers.goodput-{layout}", "processors that encrypt, copy and add") for layout in LAYOUTS),
     stated("servers-copies", 1.5, "servers.copies-ratio"),
     fit("servers-today", "servers.rows-fit"),
     fit("servers-today", "servers.table-fit"),
-    fit("servers-exercises", "servers.lock-update-fit"),
-    fit("servers-exercises", "servers.lock-whole-fit"),
-    stated("servers-exercises", 1, "servers.parts-late"),
+    fit("servers-exercises", "servers.lock-update-fit", CALLS),
+    fit("servers-exercises", "servers.lock-whole-fit", CALLS),
+    stated("servers-exercises", 1, "servers.parts-late", "links that pause while a round ends, as we suspect"),
     stated("servers-exercises", 1, "servers.ring-late"),
 )
