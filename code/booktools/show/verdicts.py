@@ -113,7 +113,7 @@ class ClaimDirective(SphinxDirective, Recording):
                 if name:
                     yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
         if is_easy(claim, self.machines):
-            yield nodes.Text(self.say(EASY))
+            yield nodes.Text(self.say(BUILT if claim.basis == "theory" else EASY))
 
 
 def css(outcome: str) -> str:
@@ -154,6 +154,9 @@ OF_MEDIAN = FORMERLY + ", for the median alone"
 
 EASY = "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
 """What is said of a claim that risked little."""
+
+BUILT = "; it holds by construction: only a fault can fail it"
+"""What is said of one that a theory makes exact, where nothing else is risked."""
 
 
 class ClaimTable(AfterReading):

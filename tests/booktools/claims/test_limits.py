@@ -8,7 +8,7 @@ import re
 import pytest
 
 from booktools.claims.claims import all_outcomes
-from booktools.claims.limits import Former, Registered, predicate_of, problems, register, register_of, registered
+from booktools.claims.limits import Former, Registered, live, predicate_of, problems, register, register_of, registered
 from booktools.source.book import Book, BookError
 from tests.conftest import ROOT, edit
 
@@ -50,7 +50,7 @@ def change(book: Book, old: str, new: str) -> None:
 
 def test_the_book_registers_all_its_limits() -> None:
     book = Book(ROOT)
-    assert registered(book).keys() == all_outcomes(book).keys()
+    assert live(registered(book)) == all_outcomes(book).keys()
     assert problems(book) == []
 
 
@@ -120,7 +120,24 @@ def test_what_is_new_or_gone_is_named_and_one_command_registers_it(book: Book) -
     assert len(found) == 2
     register(book, "")
     assert problems(book) == []
-    assert registered(book).keys() == {"tiny.a", "tiny.top", "tiny.right"}
+    assert live(registered(book)) == {"tiny.a", "tiny.top", "tiny.right"}
+
+
+def test_what_goes_keeps_its_former_limits_and_takes_them_along_when_it_comes_back(book: Book) -> None:
+    change(book, "TENTH = 0.1", "TENTH = 0.2")
+    register(book, "tiny.a", because="too narrow", limit="0.1")
+    change(book, 'id="tiny.a"', 'id="tiny.b"')
+    register(book, "tiny.a", because="it said nothing new")
+    register(book, "")
+    assert problems(book) == []
+    assert [each.why for each in registered(book)["tiny.a"].former] == ["too narrow", "it said nothing new"]
+    change(book, 'id="tiny.b"', 'id="tiny.a"')
+    assert "tiny.a is not registered" in problems(book)[0]
+    register(book, "")
+    assert problems(book) == []
+    now = registered(book)["tiny.a"]
+    assert now.predicate.endswith("TENTH = 0.2")
+    assert [each.limit for each in now.former] == ["0.1", ""]
 
 
 def test_registering_the_new_ones_accepts_no_changed_one(book: Book) -> None:
