@@ -109,9 +109,10 @@ class ClaimDirective(SphinxDirective, Recording):
             words += ", and was changed after {machine} had measured {measured}" if former.measured else ""
             if former.limit:
                 before, name, after = self.say(words).partition("{machine}")
-                yield nodes.Text(before.format_map(asdict(former)))
+                told = asdict(former) | {"limit": self.say(former.limit)}
+                yield nodes.Text(before.format_map(told))
                 if name:
-                    yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
+                    yield from (identifier(former.machine), nodes.Text(after.format_map(told)))
         if is_easy(claim, self.machines):
             yield nodes.Text(self.say(BUILT if claim.basis == "theory" else EASY))
 

@@ -54,6 +54,25 @@ def test_the_book_registers_all_its_limits() -> None:
     assert problems(book) == []
 
 
+def test_what_failed_and_what_moved_shows_its_figure() -> None:
+    for name, entry in registered(Book(ROOT)).items():
+        later = [each.predicate for each in entry.former[1:]] + [entry.predicate]
+        for former, then in zip(entry.former, later, strict=False):  # none follows where nothing was changed
+            moved = figures(former.predicate) != figures(then) and without(former.predicate) == without(then)
+            assert former.limit or not (moved or former.measured), f"{name}, until {former.until}: which limit?"
+            assert not re.match("Merge|wip", former.why), f"{name}, until {former.until}: why?"
+
+
+def figures(predicate: str) -> list[str]:
+    """Returns the numbers of a predicate that are in no key."""
+    return re.findall(r"(?<![\w.'-])\d+(?:\.\d+)?", predicate)
+
+
+def without(predicate: str) -> str:
+    """Returns a predicate that says nothing of its numbers, nor whether a limit itself counts."""
+    return re.sub(r"(?<![\w.'-])\d+(?:\.\d+)?", "#", predicate).replace(">=", ">").replace("<=", "<")
+
+
 def test_a_book_without_a_register_has_no_limit_that_could_be_moved(tiny: Book) -> None:
     assert not register_of(tiny).exists()
     assert problems(tiny) == []
