@@ -73,8 +73,12 @@ class ClaimDirective(SphinxDirective, Recording):
                 logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
 
     def verdicts(self, claim: Claim) -> nodes.Element:
-        """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit."""
-        found = [claims.judge(claim, machine) for machine in self.shown_first()]
+        """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit.
+
+        What is stale elsewhere stands on the page of machines alone.
+        """
+        here, *others = (claims.judge(claim, machine) for machine in self.shown_first())
+        found = [here, *(verdict for verdict in others if verdict.outcome != STALE)]
         lines = nodes.bullet_list(classes=["dl-verdicts"])
         for verdict in found:
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(verdict.machine)]
