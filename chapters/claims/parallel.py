@@ -112,11 +112,11 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"parallel.four-fit": 1.25},
         ),
     ),
-    Claim(  # the first limit, 1.15. It was 1.1 from 2026-11-23 to 2026-11-28: no failure is known
+    Claim(
         id="parallel.as-ready",
-        basis="decision",
-        keys=("parallel.as-ready-gain",),
-        holds=lambda r: r["parallel.as-ready-gain"].median > 1.15,
+        basis="prediction",
+        keys=("parallel.as-ready-told", "parallel.as-ready-gain"),
+        holds=lambda r: _is_near(r["parallel.as-ready-told"] / r["parallel.as-ready-gain"].median, 0.85, 1.15),
         needs=("cores>=2",),
         rival=Rival("the link hides nothing", lambda r: {"parallel.as-ready-gain": 1}),
     ),
