@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
-from booktools.claims.predictions import Prediction, fit
+from booktools.claims.predictions import fit, pair, stated
 
 DEPTHS = {"async.one-more": 1, "async.two-more": 2}
 """For each bounded queue that was tried, the batches that it should hold beside the one at work."""
@@ -69,23 +69,6 @@ ROOM = ("async.decoded-load", "async.compute", "async.decoded-expected")
 
 CLAIMS = (
     Claim(
-        id="async.enqueue",
-        basis="record",
-        keys=("async.enqueue-share",),
-        holds=lambda r: r["async.enqueue-share"] < 0.02,
-        rival=Rival("the call returns when the value is there", lambda r: {"async.enqueue-share": 1}),
-    ),
-    Claim(
-        id="async.cpu",
-        basis="record",
-        keys=("async.left-pytorch", "async.left-engine"),
-        holds=lambda r: r["async.left-pytorch"].median < 0.05,
-        rival=Rival(
-            "PyTorch works on in a thread of its own, as the engine does",
-            lambda r: {"async.left-pytorch": r["async.left-engine"].median},
-        ),
-    ),
-    Claim(
         id="async.branches",
         basis="decision",
         keys=("async.branches-speedup",),
@@ -146,17 +129,10 @@ CLAIMS = (
         needs=("cuda",),
     ),
     Claim(
-        id="async.loader",
-        basis="midway",
-        keys=("async.worker-saved",),
-        holds=lambda r: r["async.worker-saved"].median > 0.5,
-        rival=Rival("the worker fetches only when it is asked", lambda r: {"async.worker-saved": 0}),
-    ),
-    Claim(
         id="async.hidden",
-        basis="decision",
-        keys=("async.hidden-factor",),
-        holds=lambda r: r["async.hidden-factor"].median > 1.25,
+        basis="prediction",
+        keys=("async.predicted-factor", "async.hidden-factor"),
+        holds=lambda r: 0.85 < r["async.predicted-factor"].median / r["async.hidden-factor"].median < 1.15,
         rival=Rival("to read a value costs nothing but the reading", lambda r: {"async.hidden-factor": 1}),
         needs=("cores>=2",),
     ),
@@ -286,20 +262,46 @@ OUTCOMES = (
         keys=("async.drawing-beside", "async.working-beside"),
         holds=lambda r: max(r[f"async.{side}-beside"].quartiles[1] for side in ("drawing", "working")) < 1.2,
     ),
+    Outcome(
+        id="async.cpu",
+        keys=("async.left-pytorch",),
+        holds=lambda r: r["async.left-pytorch"].median < 0.05,
+    ),
+    Outcome(
+        id="async.enqueue",
+        keys=("async.enqueue-share",),
+        holds=lambda r: r["async.enqueue-share"] < 0.02,
+    ),
+    Outcome(
+        id="async.loader",
+        keys=("async.worker-saved",),
+        holds=lambda r: r["async.worker-saved"].median > 0.5,
+    ),
 )
 
+LOCK = "waiting for Python's lock, tried as a cause"
+HANDED = "handing a batch from process to process, as we suspect"
+SLOWEST = "a step that waits for its slowest thread, as we suspect"
+TOGETHER = "sides that take longer side by side than alone"
 PREDICTIONS = (
-    fit("async-lock", "async.empty-fit", "waiting for Python's lock, tried as a cause"),
-    fit("async-lock", "async.medium-fit", "waiting for Python's lock, tried as a cause"),
-    fit("async-costs", "async.slow-back-asynchronous-fit"),
+    fit("async-lock", "async.empty-fit", LOCK),
+    fit("async-lock", "async.medium-fit", LOCK),
+    fit("async-lock", "async.soon-fit", LOCK),
+    fit("async-costs", "async.slow-back-asynchronous-fit", "threads of one core, or other work, as we suspect"),
     fit("async-costs", "async.slow-back-synchronous-fit"),
-    fit("async-costs", "async.slow-front-asynchronous-fit"),
+    fit("async-costs", "async.slow-front-asynchronous-fit", "waking the back end, and other work on that core"),
     fit("async-costs", "async.slow-front-synchronous-fit"),
-    Prediction("async-memory", ("async.free-fit",), lambda r: 1 / r["async.free-fit"].median),
+    stated("async-memory", 1, "async.free-fit", "a machine that is slower for a part of the time, as we suspect"),
+    pair("async-memory", "async.free-speed-predicted", "async.free-speed", "hearing of the end of each batch"),
     fit("async-cpu", "async.fetched-in-line-fit"),
-    fit("async-cpu", "async.fetched-worker-fit"),
+    fit("async-cpu", "async.fetched-worker-fit", HANDED),
     fit("async-cpu", "async.decoded-in-line-fit"),
-    fit("async-cpu", "async.decoded-worker-fit"),
+    fit("async-cpu", "async.decoded-worker-fit", SLOWEST),
+    pair("async-cpu", "async.could-fetched", "async.fetched-factor"),
+    pair("async-cpu", "async.fetched-expected", "async.fetched-factor", HANDED),
+    pair("async-cpu", "async.decoded-expected", "async.decoded-factor", SLOWEST),
     fit("async-hidden", "async.hidden-fit"),
-    fit("async-hidden", "async.open-fit"),
+    fit("async-hidden", "async.open-fit", TOGETHER),
+    pair("async-hidden", "async.predicted-factor", "async.hidden-factor", TOGETHER),
+    pair("async-again", "async.could-decoded", "async.decoded-won", "cores that decoding shares with the step"),
 )

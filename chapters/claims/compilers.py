@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Bound, Claim, Outcome, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import fit, pair, stated
 
 FUSED = tuple(f"compilers.{memory}-{way}" for memory in ("new", "kept") for way in ("ours", "torch"))
 BREAKS = {f"compilers.breaks-{name}": n for name, n in (("if", 1), ("backward", 1), ("where", 0), ("cond", 0))}
@@ -209,8 +209,9 @@ OUTCOMES = (
 )
 
 PREDICTIONS = (
-    fit("compilers-mlp", "compilers.mlp-one-fit"),
+    fit("compilers-mlp", "compilers.mlp-one-fit", "a cost of entering that changes, as we suspect"),
     pair("compilers-mlp", "compilers.mlp-cost-one", "compilers.mlp-cost-many", "costs that grow with the batch"),
     fit("compilers-fusion", "compilers.kept-fit"),
     fit("compilers-fusion", "compilers.new-fit", "the pages of new memory"),
+    *(stated("compilers-fusion", 8, key, "a loop that waits for something other than memory") for key in FUSED),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit
+from booktools.claims.predictions import fit, pair, stated
 
 
 def _is_near(value: float, off: float) -> bool:
@@ -189,12 +189,16 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome("concise.hosts-untold", STEPS, lambda r: _speedups(r)[0] < 1.05 <= _speedups(r)[1]),
 )
 
+MESSAGES = "computing that is slower beside sending, or processor time for messages and for bfloat16"
+BESIDE = "computing that is slower beside sending, as we suspect"
 PREDICTIONS = (
-    fit("concise-hosts", "concise.hosts-ratio"),
+    fit("concise-hosts", "concise.hosts-ratio", BESIDE),
     fit("concise-hosts", "concise.rare-ratio"),
-    fit("concise-ours", "concise.fit-least"),
-    fit("concise-ours", "concise.fit-most"),
-    fit("concise-scale", "concise.scale-least"),
-    fit("concise-scale", "concise.scale-most"),
-    fit("concise-exercises", "concise.again-fit"),
+    fit("concise-ours", "concise.fit-least", MESSAGES),
+    fit("concise-ours", "concise.fit-most", MESSAGES),
+    stated("concise-ours", 1, "concise.as-ours"),
+    pair("concise-ours", "concise.smallest-told", "concise.smallest", BESIDE),
+    fit("concise-scale", "concise.scale-least", "shares of a batch too small to compute fast, as we suspect"),
+    fit("concise-scale", "concise.scale-most", "larger products that compute faster, as we suspect"),
+    fit("concise-exercises", "concise.again-fit", "the wrapping itself, and a step beside its two passes"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from booktools.claims.claims import Bound, Claim, Outcome, Rival
-from booktools.claims.predictions import Prediction, fit
+from booktools.claims.predictions import Prediction, fit, pair, stated
 
 
 def gains_alike(measured: float, predicted: float, within: float = 0.25, resolved: float = 0.02) -> bool:
@@ -18,23 +18,6 @@ def gains_alike(measured: float, predicted: float, within: float = 0.25, resolve
 
 
 CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        id="hardware.line",
-        basis="record",
-        keys=("hardware.line-share",),
-        holds=lambda r: r["hardware.line-share"] < 3,
-        rival=Rival("memory delivers single words", lambda r: {"hardware.line-share": 16}),
-    ),
-    Claim(
-        id="hardware.levels",
-        basis="record",
-        keys=("hardware.latency-16k", "hardware.latency-64m"),
-        holds=lambda r: r["hardware.latency-64m"].median >= 10 * r["hardware.latency-16k"].median,
-        rival=Rival(
-            "a second cache holds 64 MiB too",
-            lambda r: {"hardware.latency-64m": 5 * r["hardware.latency-16k"].median},
-        ),
-    ),
     Claim(
         id="hardware.first-load",
         basis="record",
@@ -67,13 +50,6 @@ CLAIMS: tuple[Claim, ...] = (
         rival=Rival("instructions begin one after another", lambda r: {"hardware.flight-gain": 1}),
     ),
     Claim(
-        id="hardware.vectors",
-        basis="record",
-        keys=("hardware.simd-gain",),
-        holds=lambda r: r["hardware.simd-gain"].median > 3,
-        rival=Rival("lanes take turns in one unit", lambda r: {"hardware.simd-gain": 1}),
-    ),
-    Claim(
         id="hardware.fma-peak",
         basis="source",
         keys=("hardware.fma-of-published",),
@@ -90,14 +66,6 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("hardware.file-cold",),
         holds=lambda r: r["hardware.file-cold"].median >= 1.5,
         rival=Rival("the disk answers as soon as memory does", lambda r: {"hardware.file-cold": 1}),
-        needs=("linux",),
-    ),
-    Claim(
-        id="hardware.files",
-        basis="record",
-        keys=("hardware.file-large",),
-        holds=lambda r: r["hardware.file-large"].median >= 3,
-        rival=Rival("the time is proportional to the bytes", lambda r: {"hardware.file-large": 1}),
         needs=("linux",),
     ),
     Claim(
@@ -119,17 +87,6 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"hardware.gradients-fit": 0.5},
         ),
         needs=("linux",),
-    ),
-    Claim(
-        id="hardware.core-to-core",
-        basis="record",
-        keys=("hardware.short-memory", "hardware.short-loopback"),
-        holds=lambda r: r["hardware.short-memory"].median < r["hardware.short-loopback"].median / 10,
-        rival=Rival(
-            "the kernel costs as little as watching a line",
-            lambda r: {"hardware.short-loopback": 2 * r["hardware.short-memory"].median},
-        ),
-        needs=("cores>=2",),
     ),
 )
 
@@ -291,16 +248,47 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=lambda r: r["hardware.ways-seen"] == r["hardware.ways-told"],
         needs=("linux",),
     ),
+    Outcome(
+        id="hardware.levels",
+        keys=("hardware.latency-16k", "hardware.latency-64m"),
+        holds=lambda r: r["hardware.latency-64m"].median >= 10 * r["hardware.latency-16k"].median,
+    ),
+    Outcome(
+        id="hardware.files",
+        keys=("hardware.file-large",),
+        holds=lambda r: r["hardware.file-large"].median >= 3,
+        needs=("linux",),
+    ),
+    Outcome(
+        id="hardware.core-to-core",
+        keys=("hardware.short-memory", "hardware.short-loopback"),
+        holds=lambda r: r["hardware.short-memory"].median < r["hardware.short-loopback"].median / 10,
+        needs=("cores>=2",),
+    ),
+    Outcome(
+        id="hardware.line",
+        keys=("hardware.line-share",),
+        holds=lambda r: r["hardware.line-share"] < 3,
+    ),
 )
 
 PREDICTIONS = (
+    stated("hardware-memory", 1, "hardware.line-share", "the loop that gathers, as we suspect"),
+    stated("hardware-memory", 1, "hardware.row-fit", "lines that are fetched at the same time"),
+    pair("hardware-processor", "hardware.simd-lanes", "hardware.simd-gain", "more units for single numbers"),
     Prediction(
-        "hardware-memory",
-        ("hardware.row-fit",),
-        lambda r: 1 / r["hardware.row-fit"],
-        "lines that are fetched at the same time",
+        "hardware-processor",
+        ("parallel.cores", "hardware.fma-peak-one", "hardware.fma-peak-all"),
+        lambda r: r["parallel.cores"] * r["hardware.fma-peak-one"].median / r["hardware.fma-peak-all"].median,
+        "a lower clock, other programs, or threads that share units, as we suspect",
     ),
-    fit("hardware-networks", "hardware.gradients-fit"),
-    fit("hardware-remedies", "hardware.type-fit"),
-    fit("hardware-remedies", "hardware.remedy-fit"),
+    fit("hardware-networks", "hardware.gradients-fit", "time that does not grow with the bytes"),
+    pair(
+        "hardware-remedies",
+        "hardware.told-type",
+        "hardware.gain-type",
+        "other products, casts and the update, as we suspect",
+    ),
+    fit("hardware-remedies", "hardware.remedy-fit", "operators other than products, which change too, as we suspect"),
+    stated("hardware-exercises", 16, "hardware.layouts", "how numbers that are not neighbours are added up"),
 )

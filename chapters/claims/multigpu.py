@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import Prediction, fit, pair
 from dlperf.network import PAYLOAD
 
 KS = (2, 4, 8)
@@ -316,17 +316,33 @@ OUTCOMES = (
     ),
 )
 
+PROCESSOR = "a processor that computes and also adds, copies and sends, as we suspect"
+LATENCY = "a smaller latency in the library's ring, as we suspect"
+CROWD = "few cores that send for all hosts at once, as we suspect"
 UNEQUAL = "messages that share a link unequally, as we suspect"
 STAGES = "messages, and stages that are not equally fast, as we suspect"
 PREDICTIONS = (
-    fit("multigpu-split", "multigpu.first-ratio"),
+    fit("multigpu-split", "multigpu.first-ratio", PROCESSOR),
     fit("multigpu-reduce", "multigpu.library-ratio"),
     fit("multigpu-reduce", "multigpu.ring-ratio"),
-    *(fit("multigpu-reduce", f"multigpu.sum-{way}-{k}-ratio") for way in ("first", "ring") for k in KS),
+    *(fit("multigpu-reduce", f"multigpu.sum-first-{k}-ratio") for k in KS),
+    *(fit("multigpu-reduce", f"multigpu.sum-ring-{k}-ratio", CROWD if k == 8 else "") for k in KS),
     *(fit("multigpu-reduce", f"multigpu.sum-sharded-{k}-ratio", UNEQUAL) for k in KS),
-    fit("multigpu-early", "multigpu.each-ratio"),
-    fit("multigpu-early", "multigpu.buckets-ratio"),
-    *(fit("multigpu-scaling", key) for key in FAR),
-    fit("multigpu-batch", "multigpu.batch-noise-ratio"),
+    Prediction(
+        "multigpu-reduce",
+        ("multigpu.sum-gain-predicted", "multigpu.sum-first-8", "multigpu.sum-ring-8"),
+        lambda r: r["multigpu.sum-gain-predicted"] * r["multigpu.sum-ring-8"].median / r["multigpu.sum-first-8"].median,
+        CROWD,
+    ),
+    fit("multigpu-early", "multigpu.each-ratio", PROCESSOR),
+    fit("multigpu-early", "multigpu.buckets-ratio", PROCESSOR),
+    *(fit("multigpu-scaling", key, LATENCY) for key in FAR),
+    fit("multigpu-batch", "multigpu.batch-noise-ratio", "all but the order of magnitude"),
     *(pair("multigpu-ways", f"multigpu.bubble-{m}-predicted", f"multigpu.bubble-{m}", STAGES) for m in (1, 4, 8)),
+    Prediction(
+        "multigpu-ways",
+        ("multigpu.network-1-step", "multigpu.network-8-step"),
+        lambda r: 9 / 16 * r["multigpu.network-1-step"].median / r["multigpu.network-8-step"].median,
+        "slower products of few rows, and sums of gradients, as we suspect",
+    ),
 )

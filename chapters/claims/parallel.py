@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from booktools.claims.claims import Claim, Outcome, Records, Rival
-from booktools.claims.predictions import fit, pair
+from booktools.claims.predictions import fit, pair, stated
 
 
 def _is_near(value: float, low: float, high: float) -> bool:
@@ -112,11 +112,11 @@ CLAIMS: tuple[Claim, ...] = (
             lambda r: {"parallel.four-fit": 1.25},
         ),
     ),
-    Claim(  # the first limit, 1.15. It was 1.1 from 2026-11-23 to 2026-11-28: no failure is known
+    Claim(
         id="parallel.as-ready",
-        basis="decision",
-        keys=("parallel.as-ready-gain",),
-        holds=lambda r: r["parallel.as-ready-gain"].median > 1.15,
+        basis="prediction",
+        keys=("parallel.as-ready-told", "parallel.as-ready-gain"),
+        holds=lambda r: _is_near(r["parallel.as-ready-told"] / r["parallel.as-ready-gain"].median, 0.85, 1.15),
         needs=("cores>=2",),
         rival=Rival("the link hides nothing", lambda r: {"parallel.as-ready-gain": 1}),
     ),
@@ -313,20 +313,39 @@ OUTCOMES = (
     ),
 )
 
+ALONE = "two sides that take another time together than alone"
+SENDING = "processor time that sending takes from both passes, as we suspect"
 PREDICTIONS = (
-    fit("parallel-exercises", "parallel.step-own-fit"),
+    fit("parallel-exercises", "parallel.step-own-fit", "what passes between operations"),
     pair(
         "parallel-operator",
         "parallel.crossover-predicted",
         "parallel.crossover",
         "that splitting costs more for larger products",
     ),
-    pair("parallel-devices", "parallel.devices-told", "parallel.devices-won"),
-    pair("parallel-bound", "parallel.bound-told", "parallel.bound-won"),
-    fit("parallel-overlap", "parallel.four-fit"),
-    pair("parallel-overlap", "parallel.pipeline-told", "parallel.pipeline-gain"),
-    fit("parallel-backward", "parallel.step-as-ready-fit"),
-    pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain"),
+    pair(
+        "parallel-parts",
+        "parallel.parts-most",
+        "parallel.parts-gain",
+        "one thread at a time in Python, memory and cache that are shared, and sums of gradients",
+    ),
+    pair(
+        "parallel-devices",
+        "parallel.devices-told",
+        "parallel.devices-won",
+        "devices that slow each other down, or wait for calls",
+    ),
+    pair("parallel-bound", "parallel.bound-told", "parallel.bound-won", "two sides that slow each other down"),
+    fit("parallel-overlap", "parallel.four-fit", ALONE),
+    pair("parallel-overlap", "parallel.pipeline-told", "parallel.pipeline-gain", ALONE),
+    fit("parallel-backward", "parallel.step-as-ready-fit", SENDING),
+    pair("parallel-backward", "parallel.as-ready-told", "parallel.as-ready-gain", SENDING),
     pair("parallel-backward", "parallel.ddp-told", "parallel.ddp-gain"),
-    fit("parallel-exercises", "parallel.relay-fit"),
+    fit(
+        "parallel-exercises",
+        "parallel.relay-fit",
+        "processor time that sending takes, or a link slower than its rate, as we suspect",
+    ),
+    stated("parallel-exercises", 0.12, "parallel.nine-3"),
+    stated("parallel-exercises", 0.15, "parallel.nine-4"),
 )

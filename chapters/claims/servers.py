@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from booktools.claims.claims import Claim, Outcome, Rival
-from booktools.claims.predictions import fit
+from booktools.claims.predictions import Prediction, fit, stated
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -98,13 +100,6 @@ CLAIMS: tuple[Claim, ...] = (
         keys=("servers.straggler-off",),
         holds=lambda r: r["servers.straggler-off"] < 0.2,
         rival=Rival("who waits for nobody takes turns with the others", lambda r: {"servers.straggler-off": 1.0}),
-    ),
-    Claim(
-        id="servers.sparse-wins",
-        basis="decision",
-        keys=("servers.goal-gain",),
-        holds=lambda r: r["servers.goal-gain"] > 2,
-        rival=Rival("stale gradients need as many more steps as there are", lambda r: {"servers.goal-gain": 1}),
     ),
     Claim(
         id="servers.dense-loses",
@@ -250,11 +245,29 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("servers.steps-ahead",),
         holds=lambda r: r["servers.steps-ahead"] == 4,
     ),
+    Outcome(
+        id="servers.sparse-wins",
+        keys=("servers.goal-gain",),
+        holds=lambda r: r["servers.goal-gain"] > 2,
+    ),
 )
 
+CALLS = "calls between processes, as we suspect"
+LAYOUTS = ("one", "two", "four", "workers", "copies", "dead")
 PREDICTIONS = (
+    Prediction(  # five measurements, of which the ends are recorded
+        "servers-ring",
+        ("servers.ring-small-least", "servers.ring-small-most"),
+        lambda r: sqrt(r["servers.ring-small-least"] * r["servers.ring-small-most"]),
+        "a latency that is known no better",
+    ),
+    stated("servers-levels", 1.5, "servers.levels", "copies inside a host, as we suspect"),
+    *(fit("servers-store", f"servers.goodput-{layout}", "processors that encrypt, copy and add") for layout in LAYOUTS),
+    stated("servers-copies", 1.5, "servers.copies-ratio"),
     fit("servers-today", "servers.rows-fit"),
     fit("servers-today", "servers.table-fit"),
-    fit("servers-exercises", "servers.lock-update-fit"),
-    fit("servers-exercises", "servers.lock-whole-fit"),
+    fit("servers-exercises", "servers.lock-update-fit", CALLS),
+    fit("servers-exercises", "servers.lock-whole-fit", CALLS),
+    stated("servers-exercises", 1, "servers.parts-late", "links that pause while a round ends, as we suspect"),
+    stated("servers-exercises", 1, "servers.ring-late"),
 )

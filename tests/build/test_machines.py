@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -11,7 +12,7 @@ from bs4 import BeautifulSoup, Tag
 from booktools.claims.limits import Former, Registered, register, registered, write
 from booktools.source.book import Book
 from booktools.source.keys import stored
-from booktools.source.notebook import code_cells
+from booktools.source.notebook import KEY, code_cells
 from dlperf.records import MIME, PREFIX
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import build
@@ -28,6 +29,7 @@ def edition(built: Book, shared: Shared) -> Book:
         book = copy_of(built, folder)
         fix_measurements(book.notebooks)
         add_machines(book, book.notebooks)
+        outdate(book, "quux", "outdated")
         register(book, "")
         now = registered(book)
         former = (
@@ -52,6 +54,15 @@ def fix_measurements(folder: Path) -> None:
             for output in filter(stored, cell.outputs):
                 if measured := output.data.get(PREFIX + MIME, {}).get("measurement"):
                     measured["samples"] = [1.0, 1.5, 2.0]
+        nbformat.write(notebook, path)
+
+
+def outdate(book: Book, machine: str, name: str) -> None:
+    """Records ``machine`` once more, under another name, as if its cells had been changed since."""
+    shutil.copytree(book.records / machine, book.records / name)
+    for path in (book.records / name).glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        notebook.metadata[KEY]["fingerprint"]["cells"] = "others"
         nbformat.write(notebook, path)
 
 
@@ -132,13 +143,22 @@ def test_a_verdict_unfolds_to_each_machine_and_the_limits_that_it_had(edition: B
     assert summary
     assert " ".join(summary.get_text().split()) == "✓ held here; elsewhere it held on 3 of 3"
     assert len(folded.select("li")) == 4
+    assert "outdated" not in folded.get_text()
     limit = folded.select_one(".dl-limit")
     assert limit
     assert limit.get_text() == (
         "limit: from theory; until 2026-01-02 the limit was 1 s, and was changed after quux had measured 0.5 s"
-        "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
+        "; it holds by construction: only a fault can fail it"
     )
     assert "；2026-01-02之前界限为1 s，在quux上测得0.5 s后修改" in chinese.get_text()
+
+
+def test_what_is_stale_stands_on_the_page_of_machines_alone(edition: Book) -> None:
+    table = soup(edition, "machines.html").select_one(".dl-claims")
+    assert table
+    judged = [cell.get_text() for cell in table.select("thead th")], table.select("tbody tr")[0].select("td")
+    column = next(number for number, name in enumerate(judged[0]) if "outdated" in name)
+    assert judged[1][column].get_text() == "○ stale"
 
 
 def test_the_score_counts_predictions_of_every_machine(edition: Book) -> None:

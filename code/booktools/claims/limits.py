@@ -1,7 +1,8 @@
 """Register the predicates of claims, so that no limit changes without a recorded reason.
 
 `chapters/claims/limits.json` keeps for each claim, outcome and bound its predicate as it was registered, and the
-former ones with what is known of why they went. `check` refuses a predicate that differs from the registered one.
+former ones with what is known of why they went, also of those that no page has any more. `check` refuses a predicate
+that differs from the registered one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ BASES = {
     "record": "limit: set after a first measurement",
 }
 """Where the limit of a claim may come from, with the words for it on a page."""
+GONE = "no page says it any more"
 REMEDY = "python -m booktools limits {id} --because '…'"
 
 
@@ -54,7 +56,10 @@ class Former:
 
 @dataclass(frozen=True)
 class Registered:
-    """The predicate of a claim, an outcome or a bound, and its former ones, oldest first."""
+    """The predicate of a claim, an outcome or a bound, and its former ones, oldest first.
+
+    What no page has any more has none, only its former ones.
+    """
 
     predicate: str
     former: tuple[Former, ...] = field(default=())
@@ -71,7 +76,7 @@ def registered(book: Book) -> dict[str, Registered]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         return {
-            name: Registered(entry["predicate"], tuple(Former(**each) for each in entry.get("former", ())))
+            name: Registered(entry.get("predicate", ""), tuple(Former(**each) for each in entry.get("former", ())))
             for name, entry in entries.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -90,7 +95,7 @@ def problems(book: Book) -> list[str]:
 
 def _problems(known: Mapping[str, Outcome], register: Mapping[str, Registered], where: str) -> Iterator[str]:
     for name, outcome in known.items():
-        if name not in register:
+        if name not in live(register):
             yield f"{where}: {name} is not registered: python -m booktools limits {name}"
         elif not same(register[name].predicate, now := predicate_of(outcome.holds)):
             yield (
@@ -99,38 +104,41 @@ def _problems(known: Mapping[str, Outcome], register: Mapping[str, Registered], 
             )
         if isinstance(outcome, Claim) and outcome.basis not in BASES:
             yield f"{where}: {name} does not say where its limit comes from: basis= one of {', '.join(BASES)}"
-    for name in register.keys() - known.keys():
+    for name in sorted(live(register) - known.keys()):
         yield f"{where}: {name} is registered, and no page has it: python -m booktools limits {name}"
 
 
 def register(book: Book, name: str, because: str = "", limit: str = "", measured: str = "", machine: str = "") -> None:
-    """Registers the present predicate of ``name``, or of all that have none, and takes out what no page has any more.
+    """Registers the present predicate of ``name``, or of all that have none, and of those that no page has any more.
 
-    A predicate that is registered differently becomes a former one, which needs ``because``. BookError says what is
-    lacking; nothing is written then.
+    A predicate that is registered differently, or goes, becomes a former one; the first needs ``because``. BookError
+    says what is lacking; nothing is written then.
     """
     known, entries = all_outcomes(book), registered(book)
     if name and name not in known.keys() | entries.keys():
         raise BookError(f"there is no claim, outcome or bound {name!r}")
-    for each in [name] if name else sorted(known.keys() ^ entries.keys()):
-        if each not in known:
-            del entries[each]
-            continue
-        now, before = predicate_of(known[each].holds), entries.get(each)
-        former = before.former if before else ()
-        if before and not same(before.predicate, now):
-            if not because:
+    today = datetime.date.today().isoformat()
+    for each in [name] if name else sorted(known.keys() ^ live(entries)):
+        now = predicate_of(known[each].holds) if each in known else ""
+        before = entries.get(each, Registered(now))
+        former = before.former
+        if before.predicate and not same(before.predicate, now):
+            if now and not because:
                 raise BookError(f"{each} had another limit: say why it was changed: {REMEDY.format(id=each)}")
-            today = datetime.date.today().isoformat()
-            former = (*former, Former(before.predicate, today, because, limit, measured, machine))
+            former = (*former, Former(before.predicate, today, because or GONE, limit, measured, machine))
         entries[each] = Registered(now, former)
     write(book, entries)
+
+
+def live(entries: Mapping[str, Registered]) -> set[str]:
+    """Returns the ids that have a predicate now, and not only former ones."""
+    return {name for name, entry in entries.items() if entry.predicate}
 
 
 def write(book: Book, entries: Mapping[str, Registered]) -> None:
     """Writes the register, in the order of ids, without what is empty."""
     plain = {
-        name: {"predicate": entry.predicate}
+        name: ({"predicate": entry.predicate} if entry.predicate else {})
         | ({"former": [{k: v for k, v in asdict(each).items() if v} for each in entry.former]} if entry.former else {})
         for name, entry in sorted(entries.items())
     }

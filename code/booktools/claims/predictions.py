@@ -59,6 +59,14 @@ def pair(section: str, predicted: str, measured: str, lacks: str = "") -> Predic
     return Prediction(section, (predicted, measured), lambda r: _middle(r[predicted]) / _middle(r[measured]), lacks)
 
 
+def stated(section: str, predicted: float, measured: str, lacks: str = "") -> Prediction:
+    """Returns the prediction of which a page states the number, and records what was measured.
+
+    Where measured over predicted is recorded, 1 was predicted.
+    """
+    return Prediction(section, (measured,), lambda r: predicted / _middle(r[measured]), lacks)
+
+
 def all_predictions(book: Book) -> dict[str, tuple[Prediction, ...]]:
     """Returns the predictions of each page of the book that has some; BookError names a file that cannot be used."""
     found = {}

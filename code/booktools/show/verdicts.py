@@ -73,8 +73,12 @@ class ClaimDirective(SphinxDirective, Recording):
                 logger.warning("{claim} %s: no machine has a record %r", claim.id, key, location=self.get_location())
 
     def verdicts(self, claim: Claim) -> nodes.Element:
-        """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit."""
-        found = [claims.judge(claim, machine) for machine in self.shown_first()]
+        """Returns how the claim stands here and elsewhere in one line, which opens: each machine, and the limit.
+
+        What is stale elsewhere stands on the page of machines alone.
+        """
+        here, *others = (claims.judge(claim, machine) for machine in self.shown_first())
+        found = [here, *(verdict for verdict in others if verdict.outcome != STALE)]
         lines = nodes.bullet_list(classes=["dl-verdicts"])
         for verdict in found:
             words = [*verdict_words(self, verdict), nodes.Text(" · "), *self.machine_name(verdict.machine)]
@@ -109,11 +113,12 @@ class ClaimDirective(SphinxDirective, Recording):
             words += ", and was changed after {machine} had measured {measured}" if former.measured else ""
             if former.limit:
                 before, name, after = self.say(words).partition("{machine}")
-                yield nodes.Text(before.format_map(asdict(former)))
+                told = asdict(former) | {"limit": self.say(former.limit)}
+                yield nodes.Text(before.format_map(told))
                 if name:
-                    yield from (identifier(former.machine), nodes.Text(after.format_map(asdict(former))))
+                    yield from (identifier(former.machine), nodes.Text(after.format_map(told)))
         if is_easy(claim, self.machines):
-            yield nodes.Text(self.say(EASY))
+            yield nodes.Text(self.say(BUILT if claim.basis == "theory" else EASY))
 
 
 def css(outcome: str) -> str:
@@ -154,6 +159,9 @@ OF_MEDIAN = FORMERLY + ", for the median alone"
 
 EASY = "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
 """What is said of a claim that risked little."""
+
+BUILT = "; it holds by construction: only a fault can fail it"
+"""What is said of one that a theory makes exact, where nothing else is risked."""
 
 
 class ClaimTable(AfterReading):

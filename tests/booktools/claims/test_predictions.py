@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from booktools.claims.predictions import Prediction, all_predictions, fit, pair, problems, results, within
+from booktools.claims.predictions import Prediction, all_predictions, fit, pair, problems, results, stated, within
 from booktools.executions.executions import Execution
-from booktools.executions.records import Machine
+from booktools.executions.records import Machine, recorded_machines
 from booktools.source.book import Book
 from dlperf.measurement import Measurement
 from tests.booktools.claims.test_claims import executed
@@ -66,3 +67,32 @@ def test_a_section_that_is_none_is_named(tiny: Book) -> None:
     edit(tiny.chapters / "claims" / "tiny.py", '"tiny-measure"', '"tiny-nowhere"')
     (problem,) = problems(tiny)
     assert "a prediction of tiny.size stands under 'tiny-nowhere', which is no label of the page" in problem
+
+
+def test_a_number_that_a_page_states_is_divided_by_what_was_measured() -> None:
+    assert over(stated("p-a", 1.5, "p.took"), machine({"p.took": Measurement((1.2,))})) == [1.25]
+
+
+NOT_SHOWN = {
+    "async.empty-serial-fit": "what the page's prediction is told from",
+    "async.medium-serial-fit": "what the page's prediction is told from",
+    "async.soon-serial-fit": "what the page's prediction is told from",
+    "async.slow-back-serial-fit": "what the page's prediction is told from",
+    "async.slow-front-serial-fit": "what the page's prediction is told from",
+    "async.free-more-predicted": "batches, whose bytes are those of async.free-fit",
+    "compilers.mlp-free-fit": "what the page's prediction is told from",
+    "hardware.told-both": "over what was measured, it is hardware.remedy-fit",
+    "hardware.type-fit": "measured over predicted: hardware.told-type and hardware.gain-type are divided",
+    "hardware.ways-told": "a count of places",
+    "servers.told-off": "an error without a sign, as *Machines and claims* says",
+}
+"""Why a prediction that is recorded is not in the score."""
+
+
+def test_no_recorded_prediction_is_left_out_of_the_score() -> None:
+    book = Book(ROOT)
+    shown = {key for given in all_predictions(book).values() for each in given for key in each.keys}
+    recorded = {key for each in recorded_machines(book) for key in each.records if not each.stale(key)}
+    predicted = {key for key in recorded if re.search(r"-(fit|told|predicted|expected)$|[.-]told-", key)}
+    as_ratios = {key for key in predicted if {f"{key.rpartition('-')[0]}-{r}" for r in ("fit", "ratio")} & shown}
+    assert sorted(predicted - shown - as_ratios - NOT_SHOWN.keys()) == []

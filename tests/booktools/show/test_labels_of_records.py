@@ -7,6 +7,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from booktools.claims.claims import all_claims
+from booktools.claims.limits import registered
+from booktools.claims.predictions import all_predictions
 from booktools.show.catalogue import Catalogue
 from booktools.show.render import themed_svg, translate_markup
 from booktools.source.book import Book
@@ -28,4 +31,19 @@ def test_no_label_of_what_its_page_shows_lacks_a_translation(path: Path) -> None
         for mime, content in bundle.items():
             if translate := TRANSLATE.get(mime):
                 translate(content if isinstance(content, str) else "".join(content), labels)
+    assert list(labels.missing) == []
+
+
+def test_former_limits_are_readable_in_chinese() -> None:
+    labels, claims = Catalogue(ROOT / "chapters" / "labels.zh.po"), all_claims(Book(ROOT))
+    for name, entry in registered(Book(ROOT)).items():
+        for limit in {former.limit for former in entry.former if name in claims} - {""}:
+            labels.translate(limit)
+    assert list(labels.missing) == []
+
+
+def test_what_the_models_leave_out_is_readable_in_chinese() -> None:
+    labels = Catalogue(ROOT / "chapters" / "labels.zh.po")
+    for lacks in {each.lacks for given in all_predictions(Book(ROOT)).values() for each in given} - {""}:
+        labels.translate(lacks)
     assert list(labels.missing) == []
