@@ -187,6 +187,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         "concise.here", ("concise.here-error",), lambda r: r["concise.here-error"] <= 0.1, needs=("linux", "cores>=2")
     ),
     Outcome("concise.again-told", ("concise.again-fit",), lambda r: _is_near(r["concise.again-fit"], 0.1)),
+    Outcome(  # by as much as hosts-faster asks of the measured steps
+        "concise.told-faster",
+        ("concise.hosts-told",),
+        lambda r: r["concise.hosts-told"].median <= 1 / 1.05,
+        needs=("linux", "cores>=2"),
+    ),
     Outcome("concise.hosts-slower", STEPS, lambda r: _speedups(r)[1] < 1.05),  # of the medians until 2026-11-30
     Outcome("concise.hosts-faster", STEPS, lambda r: _speedups(r)[0] >= 1.05),
     Outcome("concise.hosts-untold", STEPS, lambda r: _speedups(r)[0] < 1.05 <= _speedups(r)[1]),
