@@ -154,6 +154,16 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 OUTCOMES: tuple[Outcome, ...] = (
+    Outcome(  # the limit of dense-loses
+        id="servers.ssp-harms",
+        keys=("servers.dense-ssp", "servers.dense-bsp"),
+        holds=lambda r: r["servers.dense-ssp"] > 2 * r["servers.dense-bsp"],
+    ),
+    Outcome(
+        id="servers.bound-loose",
+        keys=("servers.dense-stale-ssp", "servers.dense-stale-asp"),
+        holds=lambda r: r["servers.dense-stale-ssp"] > 0.8 * r["servers.dense-stale-asp"],
+    ),
     Outcome(
         id="servers.long-harms",
         keys=("servers.dense-long-asp", "servers.dense-long-bsp"),

@@ -50,6 +50,18 @@ def test_curves_are_those_of_the_runs():
         assert list(zip(*axis.lines[0].get_data(), strict=True)) == RUN.curve
 
 
+def test_runs_of_one_staleness_are_one_row_of_the_dense_table():
+    quick = [made_up(None, 1, [[0.5] * rounds] * 2, [(1.0, loss)]) for rounds, loss in ((2, 1.0), (4, 3.0), (9, 2.0))]
+    table = drawings_waiting.dense(
+        {"momentum": [made_up(4, 1, [[0.5]] * 3, [(1.0, 0.5)]), *quick], "no momentum": quick[:1]}
+    )
+    assert list(table.rows) == [
+        ("momentum", "SSP, 4", "1", "2.0", "0.50"),
+        ("momentum", "ASP", "4", "1.0", "2.00"),
+        ("no momentum", "ASP", "2", "1.0", "1.00"),
+    ]
+
+
 @pytest.fixture
 def compared() -> Compared:
     taken = {
