@@ -205,6 +205,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux",),
     ),
     Outcome(
+        id="servers.levels-small",
+        keys=("servers.levels-small",),
+        holds=lambda r: r["servers.levels-small"].quartiles[0] > 1,
+        needs=("linux", "cores>=2"),
+    ),
+    Outcome(
         id="servers.halving-loses",
         keys=("servers.halving-worst",),
         holds=lambda r: r["servers.halving-worst"].quartiles[0] > 1,
