@@ -183,7 +183,16 @@ OUTCOMES: tuple[Outcome, ...] = (
         lambda r: abs(r["concise.late-gap"]) < 1 < r["concise.late-gap-constant"],
     ),
     Outcome("concise.mild", ("concise.worst-cost",), lambda r: r["concise.worst-cost"] < 5),
+    Outcome(  # the goal was set before the number was known
+        "concise.here", ("concise.here-error",), lambda r: r["concise.here-error"] <= 0.1, needs=("linux", "cores>=2")
+    ),
     Outcome("concise.again-told", ("concise.again-fit",), lambda r: _is_near(r["concise.again-fit"], 0.1)),
+    Outcome(  # by as much as hosts-faster asks of the measured steps
+        "concise.told-faster",
+        ("concise.hosts-told",),
+        lambda r: r["concise.hosts-told"].median <= 1 / 1.05,
+        needs=("linux", "cores>=2"),
+    ),
     Outcome("concise.hosts-slower", STEPS, lambda r: _speedups(r)[1] < 1.05),  # of the medians until 2026-11-30
     Outcome("concise.hosts-faster", STEPS, lambda r: _speedups(r)[0] >= 1.05),
     Outcome("concise.hosts-untold", STEPS, lambda r: _speedups(r)[0] < 1.05 <= _speedups(r)[1]),

@@ -149,6 +149,16 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 OUTCOMES: tuple[Outcome, ...] = (
+    Outcome(  # the limit of dense-loses
+        id="servers.ssp-harms",
+        keys=("servers.dense-ssp", "servers.dense-bsp"),
+        holds=lambda r: r["servers.dense-ssp"] > 2 * r["servers.dense-bsp"],
+    ),
+    Outcome(
+        id="servers.bound-loose",
+        keys=("servers.dense-stale-ssp", "servers.dense-stale-asp"),
+        holds=lambda r: r["servers.dense-stale-ssp"] > 0.8 * r["servers.dense-stale-asp"],
+    ),
     Outcome(
         id="servers.long-harms",
         keys=("servers.dense-long-asp", "servers.dense-long-bsp"),
@@ -188,6 +198,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         keys=("servers.tree-small",),
         holds=lambda r: r["servers.tree-small"].quartiles[1] < 0.95,
         needs=("linux",),
+    ),
+    Outcome(
+        id="servers.levels-small",
+        keys=("servers.levels-small",),
+        holds=lambda r: r["servers.levels-small"].quartiles[0] > 1,
+        needs=("linux", "cores>=2"),
     ),
     Outcome(
         id="servers.halving-loses",

@@ -52,6 +52,14 @@ def test_young_s_interval_is_better_than_half_and_than_twice_as_long(mtbf, cost)
     assert min(seconds) == seconds[1]
 
 
+def test_useful_time_falls_with_machines_and_simulated_jobs_agree_with_the_formula():
+    few, many = (failures.useful_time(machines, rate=3e-5) for machines in (64, 4096))
+    for way in few:
+        assert 1 > few[way].predicted > many[way].predicted
+        assert many[way].simulated == pytest.approx(many[way].predicted, rel=0.15)
+    assert many["begin anew"].predicted < many["checkpoints"].predicted < many["takeovers"].predicted
+
+
 def test_work_that_is_no_whole_number_of_intervals_is_refused():
     with pytest.raises(ValueError, match=r"a multiple of 3\.0 s, got 10\.0 s"):
         failures.simulate_restarts(10.0, 1.0, 3.0, 0.1, 0.0, np.random.default_rng(0))

@@ -10,6 +10,7 @@ from dlperf.alpha_beta import Line
 from dlperf.measurement import Measurement
 from dlperf.servers import drawings_links, drawings_scale, drawings_waiting, loads
 from dlperf.servers.collective_trials import ALL, Compared
+from dlperf.servers.failures import UsefulTime
 from dlperf.servers.loads import Links, Load
 from dlperf.servers.slowness import Sweep
 from tests.servers.test_runs import RUN
@@ -48,6 +49,18 @@ def test_curves_are_those_of_the_runs():
     fig = drawings_waiting.losses({0: RUN}, [(RUN, "-", "momentum")])
     for axis in fig.axes:
         assert list(zip(*axis.lines[0].get_data(), strict=True)) == RUN.curve
+
+
+def test_runs_of_one_staleness_are_one_row_of_the_dense_table():
+    quick = [made_up(None, 1, [[0.5] * rounds] * 2, [(1.0, loss)]) for rounds, loss in ((2, 1.0), (4, 3.0), (9, 2.0))]
+    table = drawings_waiting.dense(
+        {"momentum": [made_up(4, 1, [[0.5]] * 3, [(1.0, 0.5)]), *quick], "no momentum": quick[:1]}
+    )
+    assert list(table.rows) == [
+        ("momentum", "SSP, 4", "1", "2.0", "0.50"),
+        ("momentum", "ASP", "4", "1.0", "2.00"),
+        ("no momentum", "ASP", "2", "1.0", "1.00"),
+    ]
 
 
 @pytest.fixture
@@ -97,6 +110,12 @@ def test_a_sweep_over_stragglers_is_drawn_beside_what_was_predicted():
     assert len(stale.lines) == 3
     assert len(gain.lines) == 2 * (1 + 2)  # a line and two points each, but for the bound
     assert [line.get_marker() == "X" for line in gain.lines] == [*[False] * 5, True]
+
+
+def test_useful_time_stands_below_as_a_line_by_formula_and_dots_simulated():
+    useful = [{"checkpoints": UsefulTime(0.9, 0.8), "takeovers": UsefulTime(1.0, 0.95)}] * 2
+    _, below = drawings_scale.by_workers([2, 4], {"ring": [1.0, 2.0]}, useful).axes
+    assert [list(line.get_ydata()) for line in below.lines] == [[0.9] * 2, [0.8] * 2, [1.0] * 2, [0.95] * 2]
 
 
 def test_the_table_has_a_row_for_each_way():

@@ -176,31 +176,33 @@ def compared(sizes: Sequence[int], hosts: int = 4, repeats: int = 5) -> Compared
 
 @dataclass(frozen=True)
 class Levels:
-    """What a ring over all ranks took, and what adding up by levels did; and what the link of each host carried."""
+    """What a ring over all ranks took, and what adding up by levels did, by way and bytes of the tensor.
 
-    taken: dict[str, Measurement]
+    ``links`` are what the link of each host carried for the largest one.
+    """
+
+    taken: dict[tuple[str, int], Measurement]
     links: dict[str, Links]
 
-    @property
-    def gain(self) -> Measurement:
-        """How many times as long the ring takes."""
-        return self.taken["ring"] / self.taken["by level"]
+    def gain(self, length: int) -> Measurement:
+        """Returns how many times as long the ring takes for so many bytes."""
+        return self.taken["ring", length] / self.taken["by level", length]
 
 
-def by_level(length: int, hosts: int = 2, local: int = 2, repeats: int = 7) -> Levels:
-    """Returns what ``length`` bytes take over hosts of ``local`` ranks each, by one ring and by levels.
+def by_level(sizes: Sequence[int], hosts: int = 2, local: int = 2, repeats: int = 7) -> Levels:
+    """Returns what tensors of so many bytes take over hosts of ``local`` ranks each, by one ring and by levels.
 
     Raises `dlperf.network.Unavailable` where there can be no network.
     """
     ways = {"ring": WAYS["ring"], "by level": partial(hierarchical, local=local)}
     with network.Network(hosts) as net:
-        counts = net.run(on_each, hosts, local, counted, length, 1, ways, timeout=300)
-        found = net.run(on_each, hosts, local, clocked, [length], repeats, ways, timeout=300)
+        counts = net.run(on_each, hosts, local, counted, max(sizes), 1, ways, timeout=300)
+        found = net.run(on_each, hosts, local, clocked, sizes, repeats, ways, timeout=300)
     taken = slowest([rank for host in found for rank in host])
     names = tuple(map(str, range(hosts)))
     phases = {"ring": loads.ring_of_hosts(hosts, local), "by level": loads.by_level(hosts, local)}
     links = {way: Links(names, tuple(phases[way]), tuple(host[0][way] for host in counts)) for way in ways}
-    return Levels({way: m for (way, _), m in taken.items()}, links)
+    return Levels(taken, links)
 
 
 def on_each(host: int, hosts: int, local: int, fn: Any, *args: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from statistics import fmean
 from time import perf_counter, sleep
 from typing import Self
 
@@ -102,6 +103,11 @@ class Run:
             [delay(worker, *each) for each in zip(trace.read, trace.pushed, strict=True)]
             for worker, trace in enumerate(self.traces)
         ]
+
+    @property
+    def stale(self) -> float:
+        """How many pushes of others a push did not know of, on average over all pushes; see `delays`."""
+        return fmean(each for worker in self.delays for each in worker)
 
 
 def rates(

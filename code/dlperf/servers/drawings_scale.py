@@ -13,6 +13,7 @@ from dlperf.palette import COLORS, INK
 from dlperf.servers import at_scale
 from dlperf.servers.collective_trials import Compared
 from dlperf.servers.collectives import WAYS
+from dlperf.servers.failures import UsefulTime
 
 
 def by_size(compared: Compared) -> Any:
@@ -30,17 +31,25 @@ def by_size(compared: Compared) -> Any:
     return fig
 
 
-def by_workers(numbers: Sequence[int], swept: Mapping[str, Sequence[float]]) -> Any:
-    """Returns the plot of simulated all-reduces against the number of workers, by way."""
-    fig, ax = plot.figure(7.0, 4.0)
+def by_workers(
+    numbers: Sequence[int], swept: Mapping[str, Sequence[float]], useful: Sequence[Mapping[str, UsefulTime]]
+) -> Any:
+    """Returns the plot of all-reduces by way, and of a job's useful time, both simulated, by number of workers."""
+    fig, (ax, below) = plot.figure(7.0, 6.2, rows=2, sharex=True, height_ratios=(3, 2))
     for i, (way, seconds) in enumerate(swept.items()):
         style = "-" if i < 4 else "--"
         ax.plot(numbers, [1e3 * s for s in seconds], style, color=COLORS[i % 4], label=way)
-    ax.set(xscale="log", yscale="log", xlabel="workers", ylabel="all-reduce of 160 MB (ms)", ylim=(10, None))
+    for color, way in zip(COLORS, useful[0], strict=False):
+        below.plot(numbers, [each[way].predicted for each in useful], color=color, label=way)
+        below.plot(numbers, [each[way].simulated for each in useful], "o", color=color, markersize=4)
+    below.set(xlabel="workers", ylabel="useful time", ylim=(0, 1.05))
+    below.legend(fontsize=9, loc="lower left")
+    ax.set(xscale="log", yscale="log", ylabel="all-reduce of 160 MB (ms)", ylim=(10, None))
     ticks = (10, 30, 100, 1000, 10000, 100000)
     ax.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
     ax.set_xticks(numbers[::2], [str(n) for n in numbers[::2]])
-    ax.minorticks_off()
+    for axis in (ax, below):
+        axis.minorticks_off()
     ax.legend(ncols=2, fontsize=9)
     return fig
 

@@ -6,6 +6,7 @@ The chapter *Parameter servers* shows them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean, median
 from typing import Any
 
 from dlperf import plot
@@ -62,6 +63,25 @@ def stragglers(sweep: Sweep) -> Any:
         axis.minorticks_off()
     steps.legend(fontsize=9)
     return fig
+
+
+def dense(runs: Mapping[str, Sequence[Run]]) -> plot.Table:
+    """Returns a table of trainings of one model, several runs of each staleness, by what they have in common.
+
+    Rounds are those of the first worker. Rounds and last losses are medians of the runs, staleness is their mean.
+    """
+    heads = "ResNet-18", "waiting", "rounds", "pushes not yet seen", "last test loss"
+    rows = []
+    for name, several in runs.items():
+        for staleness in dict.fromkeys(run.staleness for run in several):
+            same = [run for run in several if run.staleness == staleness]
+            rounds, last = (
+                median(each) for each in zip(*((len(run.traces[0].ends), run.last) for run in same), strict=True)
+            )
+            rows.append(
+                (name, CALLED[staleness], f"{rounds:.0f}", f"{fmean(run.stale for run in same):.1f}", f"{last:.2f}")
+            )
+    return plot.Table(heads, rows)
 
 
 def losses(sparse: Mapping[int | None, Run], dense: Sequence[tuple[Run, str, str]]) -> Any:

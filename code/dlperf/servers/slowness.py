@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 
 from dlperf.servers import consistency
 from dlperf.servers.consistency import Run
@@ -49,8 +48,8 @@ class Sweep:
         return max(abs(self.told(*each) / run.rate - 1) for each, run in self.runs.items() if each[1] != 1)
 
     def stale(self, staleness: int | None, slow: float) -> float:
-        """Returns how many pushes of others a push did not know of, on average; see `staleness.delay`."""
-        return fmean(each for worker in self.runs[staleness, slow].delays for each in worker)
+        """Returns how many pushes of others a push did not know of, on average; see `Run.stale`."""
+        return self.runs[staleness, slow].stale
 
     def gain(self, staleness: int | None, slow: float) -> float:
         """Returns how many times as early a run reaches the last loss of the one that waits for all.
