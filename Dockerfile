@@ -12,7 +12,7 @@ ENV LANG=C.UTF-8
 
 # g++ is for torch.compile, python3-dev for what Triton compiles, iproute2 (ip, tc) and util-linux (unshare, nsenter) to
 # look at the networks of dlperf.network. Their versions are the distribution's: what the book measures with is locked
-# in requirements.txt, and a pinned version of these would be gone from the archive at its next update.
+# in requirements.lock, and a pinned version of these would be gone from the archive at its next update.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
@@ -25,10 +25,11 @@ RUN useradd --create-home --uid 1001 --shell /bin/bash reader \
 USER 1001
 WORKDIR /book
 
-# The wheels first: a change of the book does not install them anew.
-COPY --chown=1001:1001 requirements.txt ./
+# The wheels first: a change of the book does not install them anew. make install takes them from the same locks.
+COPY --chown=1001:1001 requirements.lock requirements-cuda.lock ./
 RUN python3 -m venv .venv \
-    && .venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
+    && .venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --no-deps \
+        --only-binary=:all: -r requirements.lock -r requirements-cuda.lock
 
 COPY --chown=1001:1001 . .
 RUN PIP_NO_CACHE_DIR=1 make install

@@ -19,7 +19,7 @@ endif
 
 NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
 
-.PHONY: help preview book notebooks pdf epub dist test tested install check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
+.PHONY: help preview book notebooks pdf epub dist test tested install lock check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
 	bench-build clean publish propose push unlocked links report programs namespaces
 
 help: ## list what can be made
@@ -49,6 +49,13 @@ tested: ## say whether the tree at hand is the one that passed `make test`
 	@$(PYTHON) tests/gate.py --tested
 
 install: $(READY) ## make the environment
+
+# uv writes the locks, and nobody needs it to install from them: it lives apart.
+lock: ## write the locks anew: every file of the versions in requirements.txt, by its hash (needs a network)
+	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	@$(PYTHON) -m venv --clear _build/lock
+	@_build/lock/bin/python -m pip install -q --disable-pip-version-check --only-binary=:all: uv==0.13.9
+	@PYTHONPATH=code _build/lock/bin/python -m booktools.commands.lock
 
 # Threads that spin while they wait take the cores from whoever they wait for, if there is more work than cores.
 check short processes: export OMP_WAIT_POLICY = PASSIVE
@@ -157,6 +164,6 @@ clean: ## remove what was built and executed; the environment stays
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt $(wildcard requirements*.lock) pyproject.toml
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
 	@$(PYTHON) code/booktools/commands/install.py

@@ -16,9 +16,14 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDER, LOCK, MARK = ".venv", "requirements.txt", "ready"
+FOLDER, MARK = ".venv", "ready"
+PINS, LOCK = "requirements.txt", "requirements.lock"
+CPU_LOCK, CUDA_LOCK = "requirements-cpu.lock", "requirements-cuda.lock"
 PYTHON = f"{FOLDER}/bin/python"
 PIP = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+CHECK = (PYTHON, "-m", "pip", "check", "--disable-pip-version-check")
+LOCKED = ("--require-hashes", "--no-deps", "--only-binary=:all:")
+"""Each file must have a hash of the lock; none brings others along, and none is built by tools that no lock names."""
 NEEDED_BYTES = 3 * 10**9
 """What the environment takes on the disk, with PyTorch for the CPU."""
 WITH_CUDA = "7 GB with PyTorch for NVIDIA's GPUs"
@@ -27,12 +32,23 @@ EVERY_S = 15
 STEPS = (
     ("an empty environment in .venv", "seconds"),
     (
-        "{count} packages, at the versions that requirements.txt locks",
+        "{count} packages, each file by its hash in requirements.lock",
         "two to five minutes; seconds where all are there",
     ),
     ("the book's own package", "seconds"),
 )
 REMEDIES = (
+    (
+        r"DO NOT MATCH THE HASHES.*\n\s+\S+ from (?:\S*/)?([^/#\s]+)",
+        "{} has none of the hashes that its lock allows, and was not installed. If it was damaged on its way, "
+        "pip cache purge and another try help. If it is a PyTorch for the CPU (+cpu) that requirements-cpu.lock "
+        "lacks, docs/runner.md says how to let it in. Otherwise somebody may have changed it.",
+    ),
+    (
+        r"which is not installed|but you have",
+        "A package lacks what it needs. If something else was installed into .venv, rm -r .venv and make; if .venv is "
+        "new, requirements.lock lacks it on this system.",
+    ),
     (
         r"No space left on device|Errno 28|Disk quota exceeded",
         "The disk is full. The environment takes about 3 GB (" + WITH_CUDA + "), and as much again while it is made: "
@@ -62,13 +78,25 @@ REMEDIES = (
 
 def remedy(said: str) -> str:
     """Returns what to do about what venv or pip said; a line that names neither cause where nothing is known."""
-    known = (words for pattern, words in REMEDIES if re.search(pattern, said))
-    return next(known, "What is said above is all that is known of it.")
+    for pattern, words in REMEDIES:
+        if found := re.search(pattern, said):
+            return words.format(*found.groups())
+    return "What is said above is all that is known of it."
 
 
-def pinned(lock: str) -> set[str]:
-    """Returns the names of the packages that a requirements file pins, as pip compares them."""
-    return {_name(found) for found in re.findall(r"^([\w.-]+)(?:\[.*?\])?==", lock, re.M)}
+def pinned(lock: str) -> dict[str, str]:
+    """Returns the version of each package that a requirements file pins, by its name as pip compares names."""
+    return {_name(name): version for name, version in re.findall(r"^([\w.-]+)(?:\[.*?\])?==([^\s;]+)", lock, re.M)}
+
+
+def differing(pins: dict[str, str], locked: dict[str, str]) -> list[str]:
+    """Returns the packages that a lock has not at the version that is pinned."""
+    return sorted(name for name, version in pins.items() if locked.get(name) != version)
+
+
+def read(name: str) -> dict[str, str]:
+    """Returns what a file of the working folder pins."""
+    return pinned(Path(name).read_text(encoding="utf-8"))
 
 
 def _name(text: str) -> str:
@@ -83,7 +111,8 @@ def run(command: list[str], seen: deque[str]) -> Iterator[str]:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            seen.append(line.rstrip())
+            if not re.match(r"\s+Expected\s+or ", line):  # a package has up to a hundred hashes, and one name
+                seen.append(line.rstrip())
             yield line
     if process.returncode:
         raise RuntimeError(f"{' '.join(command[:4])} … failed with {process.returncode}")
@@ -109,11 +138,11 @@ class Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def install_packages(wanted: set[str], seen: deque[str]) -> None:
-    """Lets pip install what the lock names, and shows which of these it has found; RuntimeError where it fails."""
-    progress, found = Progress(), set[str]()
+def install_packages(lock: str, seen: deque[str]) -> None:
+    """Lets pip install what a lock names, and shows which of these it has found; RuntimeError where it fails."""
+    progress, wanted, found = Progress(), read(lock), set[str]()
     try:
-        for line in run([*PIP, "-r", LOCK], seen):
+        for line in run([*PIP, *LOCKED, "-r", lock], seen):
             match = re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line)
             if match and _name(match[1]) in wanted:
                 found.add(_name(match[1]))
@@ -122,6 +151,25 @@ def install_packages(wanted: set[str], seen: deque[str]) -> None:
                 progress.say(f"{len(found)} of {len(wanted)} found; now they are unpacked")
     finally:
         progress.end()
+
+
+def install_cpu_build(seen: deque[str]) -> None:
+    """Installs PyTorch's build for the CPU where pip is shown one, which it would not prefer among those with hashes.
+
+    Of one version pip prefers the file whose hash its index tells, which is PyPI's, to one in a folder.
+    """
+    try:
+        install_packages(CPU_LOCK, seen)
+    except RuntimeError:
+        if not any("No matching distribution" in line for line in seen):
+            raise
+        seen.clear()
+
+
+def is_for_cuda() -> bool:
+    """Returns whether the PyTorch that is installed needs CUDA's libraries as packages; one for the CPU does not."""
+    told = Path(FOLDER).glob("lib/python*/site-packages/torch-*.dist-info/METADATA")
+    return any("\nRequires-Dist: nvidia-" in each.read_text(encoding="utf-8") for each in told)
 
 
 def has_pip() -> bool:
@@ -133,19 +181,32 @@ def has_pip() -> bool:
 
 def make() -> None:
     """Makes the environment; RuntimeError with the remedy where a step fails, whose last lines were printed."""
-    wanted = pinned(Path(LOCK).read_text(encoding="utf-8"))
+    pins, locked = read(PINS), read(LOCK)
+    if changed := differing(pins, locked):
+        raise RuntimeError(f"{LOCK} has other versions than {PINS} of {', '.join(changed)}: make lock writes it anew.")
     seen: deque[str] = deque(maxlen=15)
 
     def all_of(*command: str) -> None:
         deque(run(list(command), seen), maxlen=0)
 
-    work = (
-        lambda: None if has_pip() else all_of(sys.executable, "-m", "venv", "--clear", FOLDER),
-        lambda: install_packages(wanted, seen),
-        lambda: all_of(*PIP, "--no-build-isolation", "--no-deps", "-e", "."),
-    )
-    for number, ((what, long), do) in enumerate(zip(STEPS, work, strict=True), 1):
-        print(f"[{number}/{len(STEPS)}] {what.format(count=len(wanted))} ({long})", flush=True)
+    def packages() -> None:
+        if not is_for_cuda():
+            install_cpu_build(seen)
+        install_packages(LOCK, seen)
+        if is_for_cuda():
+            print(f"      {len(read(CUDA_LOCK))} more, which this PyTorch needs for CUDA ({CUDA_LOCK})", flush=True)
+            install_packages(CUDA_LOCK, seen)
+
+    def book() -> None:
+        all_of(*PIP, "--no-build-isolation", "--no-deps", "-e", ".")
+        all_of(*CHECK)
+
+    def environment() -> None:
+        if not has_pip():
+            all_of(sys.executable, "-m", "venv", "--clear", FOLDER)
+
+    for number, ((what, long), do) in enumerate(zip(STEPS, (environment, packages, book), strict=True), 1):
+        print(f"[{number}/{len(STEPS)}] {what.format(count=len(locked))} ({long})", flush=True)
         try:
             do()
         except (OSError, RuntimeError) as error:

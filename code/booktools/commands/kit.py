@@ -22,6 +22,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import booktools
+from booktools.commands.install import LOCK
+from booktools.commands.lock import blocks
 from booktools.executions.executions import expected_seconds
 from booktools.executions.fingerprint import DLPERF, fingerprint
 from booktools.source.book import Book, BookError
@@ -82,7 +84,7 @@ def make_kit(book: Book, python: str = "3.12", have: Path | None = None, *, whee
         if wheels:
             imported = set().union(*(page["imports"] for page in pages))
             if lacking := needs({*KERNEL, *imported} - set(THEIRS), python) - {*theirs, *IDLE}:
-                _fill(part / "wheels", lacking, python)
+                _fill(part / "wheels", lacking, python, (book.root / LOCK).read_text(encoding="utf-8"))
         done = kit / "done"
         if done.is_dir():
             done.rename(part / "done")
@@ -146,15 +148,17 @@ def needs(names: Iterable[str], python: str) -> set[str]:
     return found
 
 
-def _fill(folder: Path, names: set[str], python: str) -> None:
-    """Downloads wheels of the versions installed here; leaves the largest out until they fit, and says which."""
+def _fill(folder: Path, names: set[str], python: str, lock: str) -> None:
+    """Downloads wheels that the lock names; leaves the largest out until they fit, and says which."""
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in GLIBC] + ["manylinux2014_x86_64", "manylinux1_x86_64"]
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["-d", str(folder), "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
     command += [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
     command += [f"--platform={platform}" for platform in platforms]
-    pins = [f"{name}=={importlib.metadata.version(name)}" for name in sorted(names)]
-    done = subprocess.run([*command, *pins], capture_output=True, text=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".lock") as part:
+        part.writelines(text for name, text in blocks(lock).items() if name in names)
+        part.flush()
+        done = subprocess.run([*command, "--require-hashes", "-r", part.name], capture_output=True, text=True)
     if done.returncode:
         raise BookError(f"the wheels could not be had:\n{done.stderr.strip()[-2000:]}")
     sizes: dict[str, int] = {_distribution(wheel): wheel.stat().st_size for wheel in folder.glob("*.whl")}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
+import zipfile
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,25 +16,30 @@ from booktools.commands import install
 from booktools.executions.fingerprint import locked
 from tests.conftest import ROOT
 
+HASHED = " ".join(install.LOCKED)
 LOCK = "# a remark\ntorch==2.13.0\nzope.interface==1.0\nb_c[extra]==2 ; python_version > '3'\n"
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path, *lines: str, status: int = 0) -> None:
-    """Lets a script that prints lines and ends with a status stand for pip, in a folder with a lock."""
-    (folder / "requirements.txt").write_text(LOCK, encoding="utf-8")
+    """Lets a script that prints lines and ends with a status stand for pip, in a folder with locks."""
+    for name in (install.PINS, install.LOCK):
+        (folder / name).write_text(LOCK, encoding="utf-8")
+    (folder / install.CPU_LOCK).write_text("torch==2.13.0+cpu\n", encoding="utf-8")
+    (folder / install.CUDA_LOCK).write_text("triton==3\nnvidia-x==1\n", encoding="utf-8")
     (folder / ".venv").mkdir()
     said = "".join(f"print({line!r})\n" for line in lines)
     script = f"import sys\nopen('asked', 'a').write(' '.join(sys.argv[1:]) + '\\n')\n{said}sys.exit({status})\n"
     (folder / "pip.py").write_text(script, encoding="utf-8")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(install, "PIP", (sys.executable, "pip.py"))
+    monkeypatch.setattr(install, "CHECK", (sys.executable, "pip.py", "check"))
     monkeypatch.setattr(install, "has_pip", lambda: True)
 
 
 def test_the_lock_is_read_as_the_book_reads_it() -> None:
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    assert install.pinned(text) == set(locked(text))
-    assert install.pinned(LOCK) == {"torch", "zope-interface", "b-c"}
+    assert install.pinned(text) == locked(text)
+    assert install.pinned(LOCK) == {"torch": "2.13.0", "zope-interface": "1.0", "b-c": "2"}
 
 
 def test_each_step_says_what_it_does_and_how_far_it_is(
@@ -49,15 +56,19 @@ def test_each_step_says_what_it_does_and_how_far_it_is(
     assert install.main() == 0
     assert capsys.readouterr().out.splitlines() == [
         "[1/3] an empty environment in .venv (seconds)",
-        f"[2/3] 3 packages, at the versions that requirements.txt locks ({install.STEPS[1][1]})",
+        f"[2/3] 3 packages, each file by its hash in requirements.lock ({install.STEPS[1][1]})",
+        "      1 of 1 found: torch",
+        "      1 of 1 found; now they are unpacked",
         "      1 of 3 found: torch",
         "      2 of 3 found: b-c",
         "      2 of 3 found; now they are unpacked",
         "[3/3] the book's own package (seconds)",
     ]
     assert (tmp_path / "asked").read_text().splitlines() == [
-        "-r requirements.txt",
+        f"{HASHED} -r requirements-cpu.lock",
+        f"{HASHED} -r requirements.lock",
         "--no-build-isolation --no-deps -e .",
+        "check",
     ]
     assert (tmp_path / ".venv" / "ready").exists()
 
@@ -71,7 +82,8 @@ def test_each_step_says_what_it_does_and_how_far_it_is(
             "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate",
             "PIP_CERT=",
         ),
-        ("ERROR: No matching distribution found for torch==2.13.0", "PIP_INDEX_URL="),
+        ("Could not fetch: ReadTimeoutError: Read timed out.", "PIP_INDEX_URL="),
+        ("torch 2.13.0 requires triton, which is not installed.", "requirements.lock lacks it"),
         ("was not created successfully because ensurepip is not", "apt install python3-venv"),
         ("Segmentation fault", "all that is known"),
     ],
@@ -85,6 +97,77 @@ def test_what_fails_is_named_with_its_remedy_and_is_not_taken_for_made(
     assert said in seen
     assert remedy in seen.splitlines()[-1]
     assert not (tmp_path / ".venv" / "ready").exists()
+
+
+@pytest.mark.parametrize(
+    ("needs", "locks"),
+    [
+        ("jinja2", ["requirements-cpu.lock", "requirements.lock"]),
+        ("nvidia-x", ["requirements.lock", "requirements-cuda.lock"]),
+    ],
+)
+def test_which_locks_are_installed_follows_the_pytorch_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: str, locks: list[str]
+) -> None:
+    stand_in(monkeypatch, tmp_path)
+    there = tmp_path / ".venv" / "lib" / "python3.12" / "site-packages" / "torch-2.13.0.dist-info"
+    there.mkdir(parents=True)
+    (there / "METADATA").write_text(f"Name: torch\nRequires-Dist: {needs}; platform_system == 'Linux'\n")
+    assert install.main() == 0
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[-1] for line in asked[:-2]] == locks
+
+
+def test_where_no_index_has_a_build_for_the_cpu_that_of_the_lock_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, tmp_path)
+    text = (tmp_path / "pip.py").read_text(encoding="utf-8")
+    fails = "if 'requirements-cpu.lock' in sys.argv:\n    sys.exit('No matching distribution found')\n"
+    (tmp_path / "pip.py").write_text(text.replace("sys.exit(0)", f"{fails}sys.exit(0)"), encoding="utf-8")
+    assert install.main() == 0
+    assert f"{HASHED} -r requirements.lock" in (tmp_path / "asked").read_text().splitlines()
+
+
+def test_a_lock_older_than_the_pins_is_named_before_anything_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in(monkeypatch, tmp_path)
+    (tmp_path / install.LOCK).write_text(LOCK.replace("torch==2.13.0", "torch==2.12.0"), encoding="utf-8")
+    assert install.main() == 1
+    assert "of torch: make lock" in capsys.readouterr().err
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_file_with_another_hash_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By pip itself, of a wheel made here: among as many hashes as NumPy has, and where its own is one of them."""
+    stand_in(monkeypatch, tmp_path)
+    (tmp_path / "pip.py").unlink()
+    wheel = tmp_path / "b_c-2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("b_c.py", "")
+        archive.writestr("b_c-2.dist-info/METADATA", "Metadata-Version: 2.1\nName: b_c\nVersion: 2\n")
+        archive.writestr("b_c-2.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("b_c-2.dist-info/RECORD", "")
+    pip = (sys.executable, "-m", "pip", "install", "--isolated", "--no-index", "--find-links", ".", "--target", "there")
+    monkeypatch.setattr(install, "PIP", pip)
+    hashes = [hashlib.sha256(bytes([number])).hexdigest() for number in range(100)]
+
+    def locks(*hashes: str) -> None:
+        for name in (install.PINS, install.LOCK, install.CPU_LOCK):
+            (tmp_path / name).write_text("b_c==2 " + " ".join(f"--hash=sha256:{each}" for each in hashes) + "\n")
+
+    locks(*hashes)
+    assert install.main() == 1
+    assert (
+        capsys.readouterr().err.splitlines()[-1].count(f"{wheel.name} has none of the hashes that its lock allows") == 1
+    )
+    assert not (tmp_path / "there").exists()
+    locks(*hashes, hashlib.sha256(wheel.read_bytes()).hexdigest())
+    install.install_packages(install.LOCK, deque(maxlen=15))
+    assert (tmp_path / "there" / "b_c.py").exists()
 
 
 def test_too_small_a_disk_is_named_before_anything_is_downloaded(
