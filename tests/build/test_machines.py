@@ -36,7 +36,8 @@ def edition(built: Book, shared: Shared) -> Book:
             Former("r['tiny.sum'].median > 1", "2026-01-02", "a second was too long", "1 s", "0.5 s", "quux"),
             Former("r['tiny.sum'].median > 0.0", "2026-02-03", "another way to write it"),
         )
-        write(book, now | {"tiny.positive": Registered(now["tiny.positive"].predicate, former)})
+        changed = {"tiny.positive": former, "tiny.large": former[:1], "tiny.gpu": former[1:]}
+        write(book, now | {name: Registered(now[name].predicate, then) for name, then in changed.items()})
         done = build(book, MACHINE="frobnicator")
         assert done.returncode == 0, done.stdout
 
@@ -159,6 +160,14 @@ def test_what_is_stale_stands_on_the_page_of_machines_alone(edition: Book) -> No
     judged = [cell.get_text() for cell in table.select("thead th")], table.select("tbody tr")[0].select("td")
     column = next(number for number, name in enumerate(judged[0]) if "outdated" in name)
     assert judged[1][column].get_text() == "○ stale"
+
+
+def test_an_outcome_whose_limit_failed_shows_what_it_was(edition: Book) -> None:
+    (line,) = soup(edition, "machines.html").select(".dl-moved li")
+    said = "tiny.large; until 2026-01-02 the limit was 1 s, and was changed after quux had measured 0.5 s"
+    assert line.get_text().strip() == said
+    (chinese,) = soup(edition, "zh/machines.html").select(".dl-moved li")
+    assert "2026-01-02之前界限为1 s" in chinese.get_text()
 
 
 def test_the_score_counts_predictions_of_every_machine(edition: Book) -> None:

@@ -9,6 +9,7 @@
 ``quantities``   {machines}, {here}, {recorded}, {speed}, {given}
 ``environments`` {environments}, {machine}
 ``verdicts``     {claim}, {claims}
+``formerly``     {moved}, former limits in words
 ``alternatives`` {outcome}, {held}, {failed}, {not-run}
 ``samples``      {samples}: a record drawn as its samples
 ``score``        {score}: how near predictions came

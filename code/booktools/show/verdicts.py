@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -20,8 +19,9 @@ from booktools.claims.limits import BASES, registered
 from booktools.claims.rivals import is_easy
 from booktools.executions.records import Machine
 from booktools.show.alternatives import inside, is_text
-from booktools.show.display import AfterReading, Cell, Recording, identifier, sign, table
+from booktools.show.display import AfterReading, Cell, Recording, sign, table
 from booktools.show.edition import current
+from booktools.show.formerly import formerly
 from booktools.show.render import report_missing
 
 logger = logging.getLogger(__name__)
@@ -107,16 +107,8 @@ class ClaimDirective(SphinxDirective, Recording):
         if not claim.basis:
             return
         yield nodes.Text(self.say(BASES[claim.basis]))
-        known = registered(current().book).get(claim.id)
-        for former in known.former if known else ():
-            words = OF_MEDIAN if known and former.of_median(known) else FORMERLY
-            words += ", and was changed after {machine} had measured {measured}" if former.measured else ""
-            if former.limit:
-                before, name, after = self.say(words).partition("{machine}")
-                told = asdict(former) | {"limit": self.say(former.limit)}
-                yield nodes.Text(before.format_map(told))
-                if name:
-                    yield from (identifier(former.machine), nodes.Text(after.format_map(told)))
+        if known := registered(current().book).get(claim.id):
+            yield from formerly(self, known)
         if is_easy(claim, self.machines):
             yield nodes.Text(self.say(BUILT if claim.basis == "theory" else EASY))
 
@@ -150,12 +142,6 @@ class ClaimsDirective(SphinxDirective):
         self.env.booktools_lists.add(self.env.docname)  # type: ignore[attr-defined]
         return [ClaimList()]
 
-
-FORMERLY = "; until {until} the limit was {limit}"
-"""What is said of a limit that a claim had before."""
-
-OF_MEDIAN = FORMERLY + ", for the median alone"
-"""What is said of one that then asked less of the samples."""
 
 EASY = "; an easy claim: with any one of its numbers halved or doubled, it would hold on every machine"
 """What is said of a claim that risked little."""

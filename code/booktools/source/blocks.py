@@ -24,6 +24,7 @@ VERBATIM = frozenset(
         "literalinclude",
         "math",
         "claims",
+        "moved",
         "citation",
         "environments",
         "bibliography",
