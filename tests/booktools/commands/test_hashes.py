@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from booktools.commands.hashes import FOR_CUDA, blocks, split
 from booktools.commands.install import CPU_LOCK, CUDA_LOCK, LOCK, LOCKED, PINS, differing, pinned
 from booktools.commands.kit import needs
-from booktools.commands.lock import FOR_CUDA, blocks, split
 from tests.conftest import ROOT
 
 RESOLVED = """\
