@@ -68,6 +68,7 @@ def test_makefile_and_dockerfile_install_from_the_locks() -> None:
     )
     assert rule is not None
     assert "$(wildcard requirements*.lock)" in rule[1]
+    assert LOCKED[0] == "--require-hashes"
     copies, installs = re.findall(r"^(COPY .*|RUN .*pip install.*)$", read("Dockerfile").replace("\\\n", " "), re.M)[:2]
     assert {LOCK, CUDA_LOCK} <= set(copies.split())
     assert {*LOCKED, LOCK, CUDA_LOCK} <= set(installs.split())
