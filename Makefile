@@ -55,7 +55,7 @@ lock: ## write the locks anew: every file of the versions in requirements.txt, b
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
 	@$(PYTHON) -m venv --clear _build/lock
 	@_build/lock/bin/python -m pip install -q --disable-pip-version-check --only-binary=:all: uv==0.13.9
-	@PYTHONPATH=code _build/lock/bin/python -m booktools.commands.lock
+	@PYTHONPATH=code _build/lock/bin/python -m booktools.commands.hashes
 
 # Threads that spin while they wait take the cores from whoever they wait for, if there is more work than cores.
 check short processes: export OMP_WAIT_POLICY = PASSIVE

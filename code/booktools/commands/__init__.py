@@ -14,6 +14,6 @@
 ``tally``          what each page shows, as a table
 ``github``         changes and issues opened for workflows
 ``install``        the environment, step by step, with the standard library only
-``lock``           which files the environment may be made of, by their hashes
+``hashes``         which files the environment may be made of, by their hashes
 ``external_links`` whether external addresses still answer
 """

@@ -22,8 +22,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import booktools
+from booktools.commands.hashes import blocks
 from booktools.commands.install import LOCK
-from booktools.commands.lock import blocks
 from booktools.executions.executions import expected_seconds
 from booktools.executions.fingerprint import DLPERF, fingerprint
 from booktools.source.book import Book, BookError

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from booktools.commands.hashes import FOR_CUDA, blocks, split
 from booktools.commands.install import CPU_LOCK, CUDA_LOCK, LOCK, LOCKED, PINS, differing, pinned
 from booktools.commands.kit import needs
-from booktools.commands.lock import FOR_CUDA, blocks, split
 from tests.conftest import ROOT
 
 RESOLVED = """\
@@ -68,6 +68,7 @@ def test_makefile_and_dockerfile_install_from_the_locks() -> None:
     )
     assert rule is not None
     assert "$(wildcard requirements*.lock)" in rule[1]
+    assert LOCKED[0] == "--require-hashes"
     copies, installs = re.findall(r"^(COPY .*|RUN .*pip install.*)$", read("Dockerfile").replace("\\\n", " "), re.M)[:2]
     assert {LOCK, CUDA_LOCK} <= set(copies.split())
     assert {*LOCKED, LOCK, CUDA_LOCK} <= set(installs.split())
