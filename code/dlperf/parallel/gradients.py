@@ -210,7 +210,7 @@ def train(rank: int, size: int, task: Task, how: Strategy | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of a forward and a backward pass, with its gradients averaged ``how``.
 
     A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
-    after which its buckets are arranged. Raises ValueError for another `Strategy`.
+    after which its buckets are arranged. Raises ValueError if ``how`` names no `Strategy`.
     """
     how = Strategy(how)
     process_group(rank, size)
