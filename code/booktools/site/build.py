@@ -25,7 +25,7 @@ from booktools.site.disk_space import FULL, check_disk_space, insufficient_space
 from booktools.site.lock import locked
 from booktools.site.publish import mend, publish
 from booktools.source.book import Book, BookError, Language
-from booktools.source.cache import digest, digest_of_files, tools
+from booktools.source.cache import digest, digest_of_files, toolchain_hash
 from booktools.source.page import source
 from dlperf.environment import machine
 
@@ -122,7 +122,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
         name,
         os.environ.get(FORCED, ""),
         os.environ.get(OFFERED, ""),
-        tools(),
+        toolchain_hash(),
         repr(machine()),
         *cells,
         digest_of_files(book.root, shared),
