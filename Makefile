@@ -88,7 +88,7 @@ gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
 browser: $(READY) chromium ## the site of a committed record in a real Chromium
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) tests/browser
 
-long: $(READY) ## what takes longer, compares measured times, or needs other programs (fio, mbw, iperf3, Slurm)
+long: $(READY) chromium ## what takes longer, compares measured times, or needs other programs (`make programs` installs them)
 	@$(BIN)/pytest -v tests/long
 	@$(BIN)/pytest -q --hypothesis-profile=long tests/compilers/test_symbolic.py tests/asynchrony/test_engine.py \
 		tests/parallel/test_schedule.py
@@ -143,8 +143,9 @@ push: ## for a workflow: put what `make notebooks` wrote on the branch that Cola
 report: ## for a workflow: open an issue that says which weekly job failed (needs gh)
 	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github report
 
-programs: ## for a workflow: install what `make long` compares with (Debian's or Ubuntu's packages, sudo)
-	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends fio mbw iperf3 slurm-wlm munge
+programs: ## for a workflow: install what `make long` needs (Debian's or Ubuntu's packages, sudo)
+	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends \
+		fio mbw iperf3 slurm-wlm munge epubcheck fonts-noto-cjk
 
 namespaces: ## for a workflow: let unprivileged processes make network namespaces, which Ubuntu 24.04 forbids (sudo)
 	@test ! -e /proc/sys/kernel/apparmor_restrict_unprivileged_userns \
