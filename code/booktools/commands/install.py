@@ -19,6 +19,8 @@ from pathlib import Path
 FOLDER, LOCK, MARK = ".venv", "requirements.txt", "ready"
 PYTHON = f"{FOLDER}/bin/python"
 PIP = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+SUPPORTED = (3, 11), (3, 12), (3, 13)
+"""The versions of Python that requirements.txt was locked for."""
 NEEDED_BYTES = 3 * 10**9
 """What the environment takes on the disk, with PyTorch for the CPU."""
 WITH_CUDA = "7 GB with PyTorch for NVIDIA's GPUs"
@@ -124,11 +126,10 @@ def install_packages(wanted: set[str], seen: deque[str]) -> None:
         progress.end()
 
 
-def has_pip() -> bool:
-    """Returns whether there is an environment that an earlier call had finished making."""
-    return (
-        Path(PYTHON).exists() and not subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode
-    )
+def is_usable() -> bool:
+    """Returns whether there is an environment that an earlier call had finished making, of a Python for the book."""
+    ask = f"import pip, sys; sys.exit(sys.version_info[:2] not in {SUPPORTED})"
+    return Path(PYTHON).exists() and not subprocess.run([PYTHON, "-c", ask], capture_output=True).returncode
 
 
 def make() -> None:
@@ -140,7 +141,7 @@ def make() -> None:
         deque(run(list(command), seen), maxlen=0)
 
     work = (
-        lambda: None if has_pip() else all_of(sys.executable, "-m", "venv", "--clear", FOLDER),
+        lambda: None if is_usable() else all_of(sys.executable, "-m", "venv", "--clear", FOLDER),
         lambda: install_packages(wanted, seen),
         lambda: all_of(*PIP, "--no-build-isolation", "--no-deps", "-e", "."),
     )
@@ -157,6 +158,14 @@ def make() -> None:
 
 def main() -> int:
     """Makes the environment in the working folder; returns the exit status."""
+    if sys.version_info[:2] not in SUPPORTED:
+        here = ".".join(map(str, sys.version_info[:3]))
+        print(
+            f"The book needs Python 3.11, 3.12 or 3.13; {sys.executable} is {here}. "
+            "PYTHON=/path/to/python make … names one.",
+            file=sys.stderr,
+        )
+        return 1
     free = shutil.disk_usage(".").free
     if not Path(FOLDER).exists() and free < NEEDED_BYTES:
         print(
