@@ -19,12 +19,6 @@ from booktools.source.book import Book, BookError
 from booktools.source.page import pages_with_cells
 from dlperf import environment
 
-STEPS = (
-    ("checking the sources", "seconds; half a minute the first time"),
-    ("writing the pages in {languages}", "one to two minutes; seconds where nothing has changed"),
-)
-"""What a preview does once the environment is there, and how long each step may take."""
-
 
 def here() -> dict[str, Any]:
     """Returns what is compared of this machine with records: values named as in their environment."""
@@ -145,11 +139,8 @@ def main() -> int:
         return 2
     lines = reasons(shown, machines, pages, this)
     print("\n".join([*lines[:2], f"{EDITION}={named} names it.", *lines[3:]] if named else lines))
-    print("Nothing is executed. What follows:")
-    for number, (step, seconds) in enumerate(STEPS, 1):
-        print(f"  {number}. {step.format(languages=' and '.join(each.name for each in book.languages))}: {seconds}")
-    sys.stdout.flush()
-    if status := build(book, shown.name, quiet=True):
+    print("Nothing is executed.", flush=True)
+    if status := build(book, shown.name, quiet=True, planned=True):
         return status
     first = book.languages[0]
     for language in book.languages:
