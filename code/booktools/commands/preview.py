@@ -40,14 +40,27 @@ def nearest(machines: Sequence[Machine], pages: Collection[str], this: Mapping[s
        the number of cores as a ratio, its microarchitecture.
     4. Of equals the one current for more pages, then the first by name.
     """
-    current = {machine.name: current_pages(machine, pages) for machine in machines}
-    found = [machine for machine in machines if any(machine.execution(page) for page in pages)]
+    found = current_for_most(machines, pages)
     if not found:
         raise BookError("there is no record to show: make record MACHINE=name makes one, make book executes the pages")
-    enough = min(len(pages) // 2 + 1, max(current[machine.name] for machine in found))
-    found = [machine for machine in found if current[machine.name] >= enough]
     alike = [machine for machine in found if machine.has("cuda") == bool(this["gpus"])]
-    return min(alike or found, key=lambda each: (distance(each.environment, this), -current[each.name], each.name))
+    return min(
+        alike or found, key=lambda each: (distance(each.environment, this), -current_pages(each, pages), each.name)
+    )
+
+
+def current_for_most(machines: Sequence[Machine], pages: Collection[str]) -> list[Machine]:
+    """Returns the machines whose records are current for more than half of the pages.
+
+    Where none is, those that are current for most; an empty list where no record has a page.
+    """
+    found = {
+        machine.name: current_pages(machine, pages)
+        for machine in machines
+        if any(machine.execution(page) for page in pages)
+    }
+    enough = min(len(pages) // 2 + 1, max(found.values(), default=0))
+    return [machine for machine in machines if found.get(machine.name, -1) >= enough]
 
 
 def distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, ...]:
