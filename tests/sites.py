@@ -20,7 +20,7 @@ from booktools.executions.fingerprint import all_modules, changes, fingerprint
 from booktools.show.edition import FORCED, html_of
 from booktools.source.book import Book, BookError
 from booktools.source.cache import digest, digest_of_files, toolchain_hash
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells, source
 from tests.conftest import ROOT, build
 from tests.machines import add_machines, copy_book

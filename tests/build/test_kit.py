@@ -21,11 +21,12 @@ import psutil
 import pytest
 
 from booktools.commands import kit_piece, kit_run
-from booktools.commands.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
+from booktools.commands.kit import IDLE, KERNEL, RUN_BY_IT, THEIRS, make_kit, named, needs, over
 from booktools.commands.recording import take_in
 from booktools.executions.fingerprint import fingerprint
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY, code_cells
+from booktools.source.kernel import KEY
+from booktools.source.notebook import code_cells
 from booktools.source.page import pages_with_cells, source
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import ROOT, copy_tiny_book, edit
@@ -118,6 +119,15 @@ def test_a_chapter_longer_than_a_piece_is_told_kindly(executed: Book) -> None:
     assert "slow: a whole piece of 0.2 minutes ended in its cell 2 of 3." in again
     assert "only a longer one (--minutes), shorter cells or," in again
     assert "slow: done" in said(executed, "last"), "--again executes it"
+
+
+def test_the_script_of_a_kit_needs_the_standard_library_alone(executed: Book) -> None:
+    """What chapters and kernels need is imported once the kit's wheels are unpacked."""
+    modules = [name.removesuffix(".py").replace("/", ".") for name in RUN_BY_IT if not name.endswith("__init__.py")]
+    code = f"import sys; sys.path.insert(0, {str(executed.root / 'kit' / 'code')!r})\n"
+    code += "\n".join(f"import booktools.{name}" for name in modules)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture

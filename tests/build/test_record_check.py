@@ -13,7 +13,7 @@ from booktools.commands.recording import without_warnings
 from booktools.executions.execute import execute_all
 from booktools.executions.prepare import waiting
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells
 from tests.conftest import copy_tiny_book, edit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import tempfile
 import time
@@ -13,22 +12,19 @@ from pathlib import Path
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
+from booktools.source.kernel import ANSI, KEY, TIMEOUTS
+
 if TYPE_CHECKING:
     from nbclient import NotebookClient
     from nbformat import NotebookNode
 
-KEY = "dlperf"
-"""Where a notebook's metadata keep its fingerprint and machine, as in `booktools.source.notebook`."""
 KERNEL = "kit"
 """The name of the kernel that `booktools.commands.kit_run` sets up."""
 SAVING = 10
 """Seconds of a piece that are kept for stopping a kernel and writing what came out; a tenth of a short piece."""
-TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
-"""Seconds in which a busy machine starts a kernel and passes on outputs, as in `booktools.executions.execute`."""
 INTERRUPT_EVERY_S = 10
 """How often a kernel is interrupted that goes on with a cell past its limit."""
 DONE, FAILED, CUT_OFF = "done", "failed", "cut off"
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def identity(machine: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +214,7 @@ class Piece:
                 self.log.note(output.text.rstrip())
         for error in errors:
             self.log(f"  {where}: {error.ename}: {error.evalue}")
-            self.log.note(_ANSI.sub("", "\n".join(error.traceback)))
+            self.log.note(ANSI.sub("", "\n".join(error.traceback)))
         return not errors
 
 

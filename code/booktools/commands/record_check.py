@@ -10,7 +10,7 @@ from booktools.commands import canary
 from booktools.commands.privacy import suspects
 from booktools.executions.records import Machine, recorded_machines
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells
 
 

@@ -22,7 +22,8 @@ from booktools.executions.executions import Execution, load_execution, stamp
 from booktools.executions.prepare import prepare
 from booktools.executions.records import HERE, SHOWN, borrow, page_of, recorded_machines
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY, cell_lines, code_cells, glue, read_records
+from booktools.source.kernel import KEY
+from booktools.source.notebook import cell_lines, code_cells, glue, read_records
 from booktools.source.page import pages_with_cells
 
 TRIES = 3

@@ -9,7 +9,7 @@ from booktools.executions.executions import reading, write_notebook
 from booktools.executions.fingerprint import fingerprint
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells, source
 from booktools.source.short_flag import is_short
 from dlperf.environment import machine

@@ -12,7 +12,7 @@ import pytest
 from booktools.commands import canary, recording
 from booktools.commands.canary import best, unsettled
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 
 QUIET = {"operator": 2e-6, "step": 1e-3}
 

@@ -19,7 +19,7 @@ from booktools.executions.executions import load_execution
 from booktools.executions.prepare import prepare
 from booktools.executions.short import rule
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from tests.conftest import ROOT
 
 
