@@ -40,7 +40,7 @@ def test_a_whole_record_is_fit_to_send(recorded: Book, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "1 of 1 pages" in said
     assert "1 held" in said
-    assert "no canary (recorded by a kit, or long ago): tiny" in said
+    assert "no canary (recorded long ago, or by a kit whose canary failed): tiny" in said
     assert said.endswith("Complete, current, and nothing private was found. Send the folder records/mine.\n")
 
 

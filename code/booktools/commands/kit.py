@@ -39,7 +39,7 @@ ROOM = 60 * 2**20
 BOOKTOOLS = Path(booktools.__file__).resolve().parent
 RUN_BY_IT = (
     *("__init__.py", "commands/__init__.py", "source/__init__.py", "source/kernel.py"),
-    *(f"commands/{name}.py" for name in ("kit_run", "kit_piece")),
+    *(f"commands/{name}.py" for name in ("kit_run", "kit_piece", "canary", "privacy")),
 )
 """The files of `booktools` that the kit's script imports: they need the standard library and what a kit brings."""
 GLIBC = range(28, 4, -1)

@@ -37,11 +37,9 @@ def without_warnings(path: Path) -> NotebookNode:
     page itself says is none of these.
     """
     notebook = nbformat.read(path, as_version=4)
-    words = "\n".join(cell.source for cell in notebook.cells)
-    known = {name: word for name, word in privacy.names().items() if name not in words}
     for cell in code_cells(notebook):
-        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-        cell.outputs = privacy.without_names(outputs, known)
+        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    privacy.hide_names(notebook, privacy.names())
     return notebook
 
 
@@ -87,7 +85,7 @@ def _quiet(book: Book, pages: Sequence[str], others: Sequence[dict[str, Any]], a
             print(f"try {tried} of {TRIES}, {page} ({number} of {len(restless)})", file=sys.stderr)
             songs[page] = _watched(book, page)
     if left := _restless(songs, others):
-        told = "\n".join(f"{page}: {'; '.join(why)}" for page, why in left.items())
+        told = _told(left)
         if not anyway:
             raise BookError(f"the machine was not itself; stop what else runs on it, and record again:\n{told}")
         print(f"the machine was not itself, which the record tells:\n{told}")
@@ -101,10 +99,17 @@ def _restless(songs: Mapping[str, dict[str, Any]], others: Sequence[dict[str, An
     return {page: why for page, why in found.items() if why}
 
 
+def _told(restless: Mapping[str, list[str]]) -> str:
+    return "\n".join(f"{page}: {'; '.join(why)}" for page, why in restless.items())
+
+
 def _watched(book: Book, page: str) -> dict[str, Any]:
     """Executes a page, and returns what the clocks said, which its notebook keeps."""
     path, _ = prepare(book, page)
-    song = canary.watched(lambda: execute(book, page, path, page))
+    try:
+        song = canary.watched(lambda: execute(book, page, path, page))
+    except canary.CanaryError as error:
+        raise BookError(str(error)) from None
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata[KEY][canary.KEY] = song
     nbformat.write(notebook, path)
@@ -129,6 +134,9 @@ def take_in(book: Book, name: str, folder: Path) -> None:
         problems = problems or _of_several_machines(done) or _measured_nowhere(book, name, done)
         if problems:
             raise BookError("\n".join([*problems, f"Nothing was taken in: records/{name} is as it was."]))
+        songs = {page: each.reading.mark[canary.KEY] for page, each in done.items() if canary.KEY in each.reading.mark}
+        if left := _restless(songs, []):
+            print(f"the machine was not itself, which the record tells:\n{_told(left)}")
         _keep(book, name, {page: without_warnings(Path(work) / f"{page}.ipynb") for page in done})
 
 
