@@ -13,7 +13,7 @@ from booktools.executions.canary import best, slowest, unsettled
 from booktools.executions.executions import Execution
 from booktools.executions.records import Machine
 from booktools.source.book import Book
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 
 QUIET = {"operator": 2e-6, "step": 1e-3}
 
