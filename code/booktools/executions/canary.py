@@ -54,7 +54,7 @@ def stolen() -> float | None:
         return None
 
 
-Begun = tuple[dict[str, float], float | None]
+Begun = tuple[Clocks, float | None]
 """What the clocks said before a page, and the seconds stolen until then."""
 
 
@@ -70,7 +70,7 @@ def end(begun: Begun, timeout: float = 600) -> dict[str, Any]:
     return {"before": before, "after": ask(timeout), "stolen": None if took is None or more is None else more - took}
 
 
-def watched(execute: Callable[[], object], before: dict[str, float] | None = None) -> dict[str, Any]:
+def watched(execute: Callable[[], object], before: Clocks | None = None) -> dict[str, Any]:
     """Returns what the clocks say ``before`` and after ``execute``, and the seconds that were stolen meanwhile."""
     begun = (before, stolen()) if before else begin()
     execute()
