@@ -99,6 +99,7 @@ browser: $(READY) chromium ## the site of a committed record in a real Chromium
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) tests/browser
 
 long: $(READY) chromium ## what takes longer, compares measured times, or needs other programs (`make programs` installs them)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --only-binary=:all: -r requirements-long.lock
 	@$(BIN)/pytest -v tests/long
 	@$(BIN)/pytest -q --hypothesis-profile=long tests/compilers/test_symbolic.py tests/asynchrony/test_engine.py \
 		tests/parallel/test_schedule.py
