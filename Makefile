@@ -17,7 +17,10 @@ override MACHINE :=
 $(error MACHINE: a machine's name is lower-case letters, digits and hyphens, such as h100)
 endif
 
-NO_PYTHON := The book needs Python 3.11, 3.12 or 3.13; none is on the path. PYTHON=/path/to/python make … names one.
+# Whether a Python is one that the book supports, as pyproject.toml says.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+NO_PYTHON = The book needs Python 3.11, 3.12 or 3.13; $(if $(PYTHON),PYTHON=$(PYTHON) is none of them,none is on the path). PYTHON=/path/to/python make … names one.
+CHECK_PYTHON = @$(or $(PYTHON),false) -c '$(SUPPORTED)' 2> /dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
 
 .PHONY: help preview book notebooks pdf epub dist test tested install lock check lints units short chapters build processes gpu browser long chromium serve record check-record kit \
 	bench-build clean publish propose push unlocked links report programs namespaces
@@ -42,7 +45,7 @@ epub: $(READY) ## pack the site that is built as one EPUB in each language
 	@$(BIN)/python -m booktools.formats.epub
 
 test: ## everything that must pass, all of it whatever fails, in about half an hour; PIECES="check build" runs these alone
-	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	$(CHECK_PYTHON)
 	@$(PYTHON) tests/gate.py $(PIECES)
 
 tested: ## say whether the tree at hand is the one that passed `make test`
@@ -95,7 +98,8 @@ gpu: $(READY) ## every chapter on one simulated GPU and on two (Linux)
 browser: $(READY) chromium ## the site of a committed record in a real Chromium
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(REPORT) tests/browser
 
-long: $(READY) ## what takes longer, compares measured times, or needs other programs (fio, mbw, iperf3, Slurm)
+long: $(READY) chromium ## what takes longer, compares measured times, or needs other programs (`make programs` installs them)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --only-binary=:all: -r requirements-long.lock
 	@$(BIN)/pytest -v tests/long
 	@$(BIN)/pytest -q --hypothesis-profile=long tests/compilers/test_symbolic.py tests/asynchrony/test_engine.py \
 		tests/parallel/test_schedule.py
@@ -131,7 +135,7 @@ dist: $(READY) ## pack the site of MACHINE's record (or the one to publish), the
 # The newest versions live in _build/unlocked: the environment in .venv keeps the locked ones.
 unlocked: export OMP_WAIT_POLICY = PASSIVE
 unlocked: ## check, execute in short and build with the newest version of every package (needs a network)
-	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	$(CHECK_PYTHON)
 	@$(PYTHON) -m venv --clear _build/unlocked
 	@_build/unlocked/bin/python -m pip install -q --disable-pip-version-check -e '.[book,test]'
 	@touch _build/unlocked/ready
@@ -150,8 +154,9 @@ push: ## for a workflow: put what `make notebooks` wrote on the branch that Cola
 report: ## for a workflow: open an issue that says which weekly job failed (needs gh)
 	@PYTHONPATH=code $(PYTHON) -m booktools.commands.github report
 
-programs: ## for a workflow: install what `make long` compares with (Debian's or Ubuntu's packages, sudo)
-	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends fio mbw iperf3 slurm-wlm munge
+programs: ## for a workflow: install what `make long` needs (Debian's or Ubuntu's packages, sudo)
+	@sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends \
+		fio mbw iperf3 slurm-wlm munge epubcheck fonts-noto-cjk
 
 namespaces: ## for a workflow: let unprivileged processes make network namespaces, which Ubuntu 24.04 forbids (sudo)
 	@test ! -e /proc/sys/kernel/apparmor_restrict_unprivileged_userns \
@@ -162,8 +167,8 @@ clean: ## remove what was built and executed; the environment stays
 
 # The first Python on the path that the book supports; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+	$$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && break; done)
 
 $(READY): requirements.txt $(wildcard requirements*.lock) pyproject.toml
-	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
+	$(CHECK_PYTHON)
 	@$(PYTHON) code/booktools/commands/install.py

@@ -16,10 +16,10 @@ from nbmake import nb_run
 from tqdm import tqdm
 
 from booktools.executions import short
-from booktools.executions.execute import TIMEOUTS
 from booktools.executions.executions import expected_seconds
 from booktools.executions.prepare import prepare
 from booktools.source.book import Book, BookError
+from booktools.source.kernel import TIMEOUTS
 from booktools.source.page import pages_with_cells
 from booktools.source.short_flag import is_short
 from dlperf.budget import VARIABLE

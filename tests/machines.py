@@ -13,8 +13,9 @@ import nbformat
 from booktools.claims.claims import all_claims
 from booktools.executions import canary
 from booktools.source.book import Book
+from booktools.source.kernel import KEY
 from booktools.source.keys import stored
-from booktools.source.notebook import KEY, code_cells, glue
+from booktools.source.notebook import code_cells, glue
 from booktools.source.page import pages_with_cells
 from dlperf.measurement import Measurement
 from dlperf.records import MIME, PREFIX, bundle

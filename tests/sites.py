@@ -19,8 +19,8 @@ from booktools.executions.executions import reading, stamp
 from booktools.executions.fingerprint import all_modules, changes, fingerprint
 from booktools.show.edition import FORCED, html_of
 from booktools.source.book import Book, BookError
-from booktools.source.cache import digest, digest_of_files, tools
-from booktools.source.notebook import KEY
+from booktools.source.cache import digest, digest_of_files, toolchain_hash
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells, source
 from tests.conftest import ROOT, build
 from tests.machines import add_machines, copy_book
@@ -137,7 +137,7 @@ def _mark(book: Book, chosen: Mapping[str, Path]) -> str:
     paths = [path for path in book.chapters.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     paths += [book.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff")]
     paths += [*chosen.values(), own / "sites.py", own / "machines.py"]
-    return digest(tools(), all_modules(), digest_of_files(book.root, paths))
+    return digest(toolchain_hash(), all_modules(), digest_of_files(book.root, paths))
 
 
 @contextlib.contextmanager

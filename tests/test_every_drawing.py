@@ -20,6 +20,7 @@ from tests.multigpu.test_drawings import EVERY as MULTIGPU
 from tests.multigpu.test_drawings_batch import EVERY as BATCH
 from tests.multigpu.test_drawings_splits import EVERY as SPLITS
 from tests.parallel.test_drawings import EVERY as PARALLEL
+from tests.servers.test_drawings import EVERY as SERVERS
 
 CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
     "measuring": MEASURING,
@@ -28,6 +29,7 @@ CHAPTERS: dict[str, dict[str, Callable[[], Any]]] = {
     "parallel": PARALLEL,
     "hardware": HARDWARE,
     "multigpu": MULTIGPU | BATCH | SPLITS,
+    "servers": SERVERS,
 }
 EVERY = {f"{chapter}.{name}": draw for chapter, drawings in CHAPTERS.items() for name, draw in drawings.items()}
 

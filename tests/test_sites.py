@@ -13,7 +13,8 @@ from booktools.executions.fingerprint import fingerprint
 from booktools.executions.records import recorded_machines
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY, code_cells
+from booktools.source.kernel import KEY
+from booktools.source.notebook import code_cells
 from booktools.source.page import source
 from tests import sites
 from tests.conftest import edit, edit_both

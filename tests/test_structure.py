@@ -13,6 +13,7 @@ import booktools
 from booktools.executions.fingerprint import DLPERF, imported, reached
 from booktools.source.book import Book
 from booktools.source.notebook import code_cells, read_page
+from booktools.source.page import pages_with_cells
 from tests.conftest import ROOT
 
 SPINE = {"timing", "turns", "spans", "counters", "budget", "measurement", "modes", "ratio", "device"}
@@ -76,7 +77,7 @@ def test_a_chapter_imports_only_the_spine_the_engine_and_earlier_chapters(module
     assert allowed(inner(SOURCES[module]), of(module))
 
 
-@pytest.mark.parametrize("page", ["measuring", "compilers", "async", "parallel", "hardware"])
+@pytest.mark.parametrize("page", [page for page in pages_with_cells(Book(ROOT)) if page != "slow"])
 def test_so_do_the_cells_of_its_page(page: str) -> None:
     cells = code_cells(read_page(Book(ROOT).page("en", page)))
     names = set().union(*(inner(cell.source) for cell in cells))

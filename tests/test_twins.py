@@ -86,6 +86,26 @@ def test_a_fault_of_the_table_is_found(tmp_path: Path, row: str, wrong: str) -> 
     assert found == ([wrong] if wrong else [])
 
 
+def test_what_long_tests_ask_for_is_installed_by_make_programs_and_named_in_both_readmes() -> None:
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8")
+    line = re.search(r"^programs:.*?--no-install-recommends([^#]*?)\n\n", recipe, re.S | re.M)
+    assert line
+    installed = set(line[1].replace("\\", "").split())
+    texts = [path.read_text(encoding="utf-8") for path in LONG.rglob("*.py") if path.name != "tools.py"]
+    texts.append((ROOT / "code/booktools/formats/pdf/fonts.py").read_text(encoding="utf-8"))
+    asked = {name for text in texts for name in re.findall(r'\brequire\("([\w-]+)"\)', text)}
+    asked |= {
+        name
+        for text in texts
+        for named in re.findall(r"apt install ((?:[a-z][\w-]+ ?)+)", text)
+        for name in named.split()
+    }
+    assert asked == installed
+    for readme in ("README.md", "README.zh.md"):
+        text = (ROOT / readme).read_text(encoding="utf-8")
+        assert {name for name in installed if f"`{name}`" not in text} == set()
+
+
 def test_a_tool_that_is_lacking_fails_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", {"fio": "/usr/bin/fio"}.get)
     require("fio")

@@ -441,14 +441,19 @@ def machine(name: str, pages: int, gpu: bool = False, stale: int = 0, date: str 
 @pytest.mark.parametrize(
     ("machines", "best"),
     [
-        ([machine("cpu", 3), machine("gpu", 3, gpu=True, stale=2)], "gpu"),
+        ([machine("cpu", 3), machine("gpu", 3, gpu=True, stale=1)], "gpu"),
+        ([machine("cpu", 3), machine("gpu", 3, gpu=True, stale=2)], "cpu"),
+        ([machine("cpu", 3), machine("gpu", 3, gpu=True, stale=3)], "cpu"),
+        ([machine("cpu", 3, stale=2), machine("gpu", 3, gpu=True, stale=2)], "gpu"),
         ([machine("cpu", 3), machine("gpu", 2, gpu=True)], "cpu"),
         ([machine("more", 3, stale=2), machine("current", 2)], "current"),
         ([machine("more", 3, stale=1), machine("fewer", 2)], "more"),
         ([machine("old", 3), machine("new", 3, date="2026-02-01")], "new"),
     ],
 )
-def test_a_gpus_record_is_published_else_the_best_cpus(machines: list[Any], best: str) -> None:
+def test_a_gpus_record_that_is_current_for_most_pages_is_published_else_the_best_cpus(
+    machines: list[Any], best: str
+) -> None:
     assert publication.choose(machines, ["p0", "p1", "p2"]).name == best
 
 

@@ -45,7 +45,6 @@ STANDING_IN = ("propose", "push", "report")
 ELSEWHERE = {
     "test": "runs itself: it is the command by which the tree is tested",
     "long": "runs this",
-    "chapters": "takes half an hour; a CPU runs the line too, and shows what it lacks as on any page",
     "record": "takes half an hour and quiet, and needs the GPU for the record that is wanted",
     "links": "needs the internet; run here against a server of the test's own",
     "programs": "installs packages of the system",

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "build":
         from booktools.site.build import build
 
-        return build(book, name, options.all, options.quiet)
+        return build(book, name, options.all, options.quiet, planned=True)
     if options.command == "build-language":
         from booktools.site.site import build_language
 

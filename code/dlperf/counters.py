@@ -18,7 +18,7 @@ def pages() -> int:
 def page_faults(fn: Callable[[], object], calls: int = 1) -> float:
     """Returns how many pages the system finds for this process in each of so many calls of ``fn``.
 
-    Raises ValueError for no calls.
+    Raises ValueError if ``calls`` is below 1.
     """
     if calls < 1:
         raise ValueError(f"pages per call need at least one call, got {calls}")

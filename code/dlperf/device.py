@@ -14,7 +14,7 @@ import torch
 def try_gpu(i: int = 0) -> torch.device:
     """Returns GPU ``i`` if it exists, else the CPU.
 
-    Raises ValueError for a negative index, which would silently mean the CPU.
+    Raises ValueError if the index is negative, which would silently mean the CPU.
     """
     if i < 0:
         raise ValueError(f"a device index counts from 0, got {i}")

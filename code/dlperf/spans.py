@@ -44,7 +44,7 @@ def covered(spans: Iterable[Span]) -> float:
 
 
 def extent(spans: Sequence[Span]) -> float:
-    """Returns the seconds from the first beginning to the last end; ValueError for no span."""
+    """Returns the seconds from the first beginning to the last end. Raises ValueError if ``spans`` is empty."""
     if not spans:
         raise ValueError("without a span there is no first beginning and no last end")
     return max(end for _, end in spans) - min(start for start, _ in spans)

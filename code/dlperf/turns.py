@@ -36,7 +36,10 @@ class InterleavedSamples(list[T]):
     def per_call(
         self: InterleavedSamples[float], description: str, calls: int, environment: dict[str, Any]
     ) -> Measurement:
-        """Returns the seconds per call, where each answer is the seconds of so many ``calls``; ValueError for none."""
+        """Returns the seconds per call, where each answer is the seconds of so many ``calls``.
+
+        Raises ValueError if ``calls`` is below 1.
+        """
         if calls < 1:
             raise ValueError(f"seconds per call need at least one call, got {calls}")
         return self.measurement(lambda seconds: seconds / calls, "s", description, calls, environment)
@@ -106,7 +109,7 @@ def columns(
 
 
 def middle(answers: Iterable[T], key: Callable[[T], float]) -> T:
-    """Returns the answer whose ``key`` is the median, the larger of two; ValueError for none."""
+    """Returns the answer whose ``key`` is the median, the larger of two. Raises ValueError if there are no answers."""
     ordered = sorted(answers, key=key)
     if not ordered:
         raise ValueError("there is no middle one of no answers")

@@ -14,8 +14,9 @@ from booktools.claims.outcomes import choose
 from booktools.executions.records import HERE
 from booktools.show.edition import FORCED, open_edition
 from booktools.source.book import Book
+from booktools.source.kernel import KEY
 from booktools.source.keys import stored
-from booktools.source.notebook import KEY, read_records
+from booktools.source.notebook import read_records
 from tests.build.conftest import Here
 from tests.conftest import edit, edit_both
 

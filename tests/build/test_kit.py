@@ -21,11 +21,13 @@ import psutil
 import pytest
 
 from booktools.commands import kit_piece, kit_run
-from booktools.commands.kit import IDLE, KERNEL, THEIRS, make_kit, named, needs, over
+from booktools.commands.kit import IDLE, KERNEL, RUN_BY_IT, THEIRS, make_kit, named, needs, over
 from booktools.commands.recording import take_in
+from booktools.executions import canary
 from booktools.executions.fingerprint import fingerprint
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY, code_cells
+from booktools.source.kernel import KEY
+from booktools.source.notebook import code_cells
 from booktools.source.page import pages_with_cells, source
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import ROOT, copy_tiny_book, edit
@@ -43,29 +45,35 @@ def add_page(book: Book, name: str, *cells: str) -> None:
     edit(book.root / "_toc.yml", "  - file: machines", f"  - file: {name}\n  - file: machines")
 
 
-LEFT = """
+MOVED = """
 import os, runpy, sys
 sys.argv = sys.argv[1:]
 sys.path.insert(0, os.path.join(os.path.dirname(sys.argv[0]), "code"))
+from booktools.executions import canary
 from booktools.commands.kit_piece import Piece
-left = [float(each) for each in os.environ["LEFT"].split()]
-Piece.left = lambda self: left.pop(0) if len(left) > 1 else left[0]
+left, songs = ([float(each) for each in os.environ[name].split()] for name in ("LEFT", "SONGS"))
+if left:
+    Piece.left = lambda self: left.pop(0) if len(left) > 1 else left[0]
+canary.ask = lambda timeout: {"step": songs.pop(0) if songs else 0.001}
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Runs a kit's script with a clock that a test moves: the seconds that are left, each time that the piece asks."""
+"""Runs a kit's script with clocks that a test moves: the seconds that are left, each time that the piece asks, and
+those that the canary says."""
 
 
-def run(book: Book, *arguments: str, left: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    book: Book, *arguments: str, left: str = "", songs: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs the script of a kit as the bare machine does: from anywhere, without the book's packages on its path.
 
-    ``left`` are the seconds that the piece has left before each cell, and after one that has run past its limit.
+    ``left`` are the seconds that the piece has left before each cell, and after one that has run past its limit;
+    ``songs`` what the canary says of a step, in seconds, a millisecond from then on.
     """
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-P", *(("-c", LEFT) if left else ()), str(book.root / "kit" / "run.py"), *arguments]
     return subprocess.run(
-        command,
+        [sys.executable, "-P", "-c", MOVED, str(book.root / "kit" / "run.py"), *arguments],
         cwd=book.root.parent,
-        env={**clean, **environment, "LEFT": left},
+        env={**clean, **environment, "LEFT": left, "SONGS": songs},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -77,6 +85,10 @@ def kept(book: Book, page: str) -> dict[str, object]:
     return nbformat.read(book.root / "kit" / "done" / f"{page}.ipynb", as_version=4).metadata[KEY]["run"]
 
 
+NAMING = "import os, tempfile, time\nprint(tempfile.gettempdir())"
+"""A cell that prints a name of its machine."""
+
+
 @pytest.fixture(scope="session")
 def executed(shared: Shared) -> Book:
     """The tiny book with a second page, executed by its kit in pieces: the second page's cell was cut off first.
@@ -86,14 +98,14 @@ def executed(shared: Shared) -> Book:
 
     def make(folder: Path) -> None:
         book = copy_tiny_book(folder / "book")
-        add_page(book, "slow", "import os, time", "time.sleep(0 if 'QUICK' in os.environ else 3600)", "last = 1")
+        add_page(book, "slow", NAMING, "time.sleep(0 if 'QUICK' in os.environ else 3600)", "last = 1")
         make_kit(book, HERE, wheels=False)
         first = run(book, "--minutes", "0.2", "--only", "slow", left="1000 1")
         assert first.returncode == 3, first.stdout
         assert kept(book, "slow")["of"] == 0.2
         again = run(book, "--minutes", "0.2", "--only", "slow")
         assert again.returncode == 3, again.stdout
-        last = run(book, "--minutes", "0.2", "--again", QUICK="1", left="1000")
+        last = run(book, "--minutes", "0.2", "--again", QUICK="1", left="1000", songs="0.001 0.002 0.001 0.001")
         assert last.returncode == 0, last.stdout
         for name, done in (("first", first), ("the same again", again), ("last", last)):
             (folder / name).write_text(done.stdout, encoding="utf-8")
@@ -118,6 +130,47 @@ def test_a_chapter_longer_than_a_piece_is_told_kindly(executed: Book) -> None:
     assert "slow: a whole piece of 0.2 minutes ended in its cell 2 of 3." in again
     assert "only a longer one (--minutes), shorter cells or," in again
     assert "slow: done" in said(executed, "last"), "--again executes it"
+
+
+def test_the_canary_is_asked_around_each_page_and_the_record_keeps_it(
+    executed: Book, copy: Book, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = {path.stem: nbformat.read(path, as_version=4) for path in (copy.root / "kit" / "done").glob("*.ipynb")}
+    songs = {page: notebook.metadata[KEY][canary.KEY] for page, notebook in done.items()}
+    assert sorted(song["after"]["step"] for song in songs.values()) == [0.001, 0.002]
+    (restless,) = (page for page, song in songs.items() if song["after"]["step"] == 0.002)
+    why = "step took 1000 µs before and 2000 µs after"
+    assert f"{restless}: the machine was not itself: {why}" in said(executed, "last")
+    take_in(copy, "bare", copy.root / "kit" / "done")
+    assert f"the machine was not itself, which the record tells:\n{restless}: {why}" in capsys.readouterr().out
+    for page, song in songs.items():
+        recorded = nbformat.read(copy.records / "bare" / f"{page}.ipynb", as_version=4)
+        assert recorded.metadata[KEY][canary.KEY] == song
+        assert song.keys() == {"before", "after", "stolen"}
+
+
+def test_a_canary_that_fails_stops_nothing() -> None:
+    lines: list[str] = []
+
+    def fails() -> None:
+        raise canary.CanaryError("the canary failed: no torch")
+
+    assert kit_piece.Piece._canary(cast(Any, SimpleNamespace(log=lines.append)), fails) is None
+    assert lines == ["  the canary failed: no torch"]
+
+
+def test_names_of_the_machine_are_replaced_where_the_kit_runs(executed: Book) -> None:
+    notebook = nbformat.read(executed.root / "kit" / "done" / "slow.ipynb", as_version=4)
+    assert [output.text for output in code_cells(notebook)[0].outputs] == ["tmp\n"]
+
+
+def test_the_script_of_a_kit_needs_the_standard_library_alone(executed: Book) -> None:
+    """What chapters and kernels need is imported once the kit's wheels are unpacked."""
+    modules = [name.removesuffix(".py").replace("/", ".") for name in RUN_BY_IT if not name.endswith("__init__.py")]
+    code = f"import sys; sys.path.insert(0, {str(executed.root / 'kit' / 'code')!r})\n"
+    code += "\n".join(f"import booktools.{name}" for name in modules)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -319,6 +372,7 @@ def test_ended_from_outside_a_run_takes_its_kernel_with_it(tiny: Book) -> None:
         script.send_signal(signal.SIGTERM)
         told, _ = script.communicate(timeout=TIMEOUT_S)
         assert told.decode().strip().splitlines()[-1] == "ended from outside"
+        assert "canary" not in told.decode()  # it was asked, by the script alone, and has answered
         assert psutil.wait_procs(kernels, timeout=TIMEOUT_S)[1] == []
     finally:
         for process in [script, *filter(psutil.Process.is_running, kernels)]:

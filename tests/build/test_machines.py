@@ -11,8 +11,9 @@ from bs4 import BeautifulSoup, Tag
 
 from booktools.claims.limits import Former, Registered, register, registered, write
 from booktools.source.book import Book
+from booktools.source.kernel import KEY
 from booktools.source.keys import stored
-from booktools.source.notebook import KEY, code_cells
+from booktools.source.notebook import code_cells
 from dlperf.records import MIME, PREFIX
 from tests.build.conftest import Shared, copy_of
 from tests.conftest import build

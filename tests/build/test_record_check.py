@@ -13,7 +13,7 @@ from booktools.executions import canary
 from booktools.executions.execute import execute_all
 from booktools.executions.prepare import waiting
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells
 from tests.conftest import copy_tiny_book, edit
 
@@ -40,7 +40,7 @@ def test_a_whole_record_is_fit_to_send(recorded: Book, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "1 of 1 pages" in said
     assert "1 held" in said
-    assert "no canary (recorded by a kit, or long ago): tiny" in said
+    assert "no canary (recorded long ago, or by a kit whose canary failed): tiny" in said
     assert said.endswith("Complete, current, and nothing private was found. Send the folder records/mine.\n")
 
 

@@ -34,6 +34,7 @@ kvstore/test_ray_on_one_node.py    kvstore/test_on_stand_in_ray.py
 kvstore/test_ray_on_three_nodes.py kvstore/test_on_stand_in_ray.py
 measuring/test_laws.py             measuring/test_laws.py
 measuring/test_prediction.py       measuring/test_prediction.py
+measuring/test_transformers.py     models/test_zoo.py measuring/test_prediction.py
 measuring/test_zoo.py              models/test_zoo.py measuring/test_asking.py measuring/test_prediction.py
 multigpu/test_kills.py             slow/multigpu/test_launching.py
 servers/test_ray_sum.py            servers/test_ray_sum.py slow/servers/test_others.py

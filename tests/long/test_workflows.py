@@ -15,7 +15,7 @@ import pytest
 from tests.clones import clone_of_the_tree, git, run_line
 from tests.workflows import ELSEWHERE, STANDING_IN, Step, workflows
 
-RUN = ("check", "publish", "notebooks")
+RUN = ("check", "publish", "notebooks", "chapters")
 """The targets that are run, in an order in which a failure tells most."""
 STEPS = [step for workflow in workflows() for step in workflow.steps]
 
@@ -54,6 +54,10 @@ def test_every_line_is_run_here_or_named(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("target", RUN)
 def test_a_line_passes_in_a_fresh_clone(clone: Path, target: str) -> None:
+    """On two cores the first installs for minutes, and checks for four; `chapters` takes half an hour.
+
+    It executes every page in full, as the GPU runner does, and shows what a CPU lacks as on any page.
+    """
     for line in lines(target):
         run_line(clone, line)
     if target == "publish":

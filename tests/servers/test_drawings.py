@@ -5,9 +5,7 @@ from __future__ import annotations
 from dlperf.servers import drawings, drawings_live, drawings_store
 
 EVERY = {
-    "shapes": drawings.shapes,
     "ring_steps": drawings.ring_steps,
-    "parts": drawings_store.parts,
     "chain": drawings_store.chain,
     "split_brain": drawings_live.split_brain,
 }

@@ -24,6 +24,8 @@ PIP = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-inpu
 CHECK = (PYTHON, "-m", "pip", "check", "--disable-pip-version-check")
 LOCKED = ("--require-hashes", "--no-deps", "--only-binary=:all:")
 """Each file must have a hash of the lock; none brings others along, and none is built by tools that no lock names."""
+SUPPORTED = (3, 11), (3, 12), (3, 13)
+"""The versions of Python that requirements.txt was locked for."""
 NEEDED_BYTES = 3 * 10**9
 """What the environment takes on the disk, with PyTorch for the CPU."""
 WITH_CUDA = "7 GB with PyTorch for NVIDIA's GPUs"
@@ -172,11 +174,10 @@ def is_for_cuda() -> bool:
     return any("\nRequires-Dist: nvidia-" in each.read_text(encoding="utf-8") for each in told)
 
 
-def has_pip() -> bool:
-    """Returns whether there is an environment that an earlier call had finished making."""
-    return (
-        Path(PYTHON).exists() and not subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode
-    )
+def is_usable() -> bool:
+    """Returns whether there is an environment that an earlier call had finished making, of a Python for the book."""
+    ask = f"import pip, sys; sys.exit(sys.version_info[:2] not in {SUPPORTED})"
+    return Path(PYTHON).exists() and not subprocess.run([PYTHON, "-c", ask], capture_output=True).returncode
 
 
 def make() -> None:
@@ -202,7 +203,7 @@ def make() -> None:
         all_of(*CHECK)
 
     def environment() -> None:
-        if not has_pip():
+        if not is_usable():
             all_of(sys.executable, "-m", "venv", "--clear", FOLDER)
 
     for number, ((what, long), do) in enumerate(zip(STEPS, (environment, packages, book), strict=True), 1):
@@ -218,6 +219,14 @@ def make() -> None:
 
 def main() -> int:
     """Makes the environment in the working folder; returns the exit status."""
+    if sys.version_info[:2] not in SUPPORTED:
+        here = ".".join(map(str, sys.version_info[:3]))
+        print(
+            f"The book needs Python 3.11, 3.12 or 3.13; {sys.executable} is {here}. "
+            "PYTHON=/path/to/python make … names one.",
+            file=sys.stderr,
+        )
+        return 1
     free = shutil.disk_usage(".").free
     if not Path(FOLDER).exists() and free < NEEDED_BYTES:
         print(

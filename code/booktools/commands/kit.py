@@ -27,7 +27,7 @@ from booktools.commands.install import LOCK
 from booktools.executions.executions import expected_seconds
 from booktools.executions.fingerprint import DLPERF, fingerprint
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells, source
 
 KERNEL = ("nbclient", "ipykernel")
@@ -39,8 +39,12 @@ IDLE = ("debugpy", "jedi", "parso")
 ROOM = 60 * 2**20
 """Bytes that all wheels together may have."""
 BOOKTOOLS = Path(booktools.__file__).resolve().parent
-RUN_BY_IT = ("__init__.py", "commands/__init__.py", "commands/kit_run.py", "commands/kit_piece.py")
-"""The files of `booktools` that the kit's script imports."""
+RUN_BY_IT = (
+    *("__init__.py", "commands/__init__.py", "executions/__init__.py", "source/__init__.py"),
+    *("executions/canary.py", "source/kernel.py"),
+    *(f"commands/{name}.py" for name in ("kit_run", "kit_piece", "privacy")),
+)
+"""The files of `booktools` that the kit's script imports: they need the standard library and what a kit brings."""
 GLIBC = range(28, 4, -1)
 """The minor versions of glibc 2 for which a wheel may be made; PyTorch itself needs 2.28."""
 

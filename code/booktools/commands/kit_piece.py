@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from booktools.commands import privacy
+from booktools.executions import canary
+from booktools.source.kernel import ANSI, KEY, TIMEOUTS
 
 if TYPE_CHECKING:
     from nbclient import NotebookClient
     from nbformat import NotebookNode
 
-KEY = "dlperf"
-"""Where a notebook's metadata keep its fingerprint and machine, as in `booktools.source.notebook`."""
+T = TypeVar("T")
 KERNEL = "kit"
 """The name of the kernel that `booktools.commands.kit_run` sets up."""
-SAVING = 10
-"""Seconds of a piece that are kept for stopping a kernel and writing what came out; a tenth of a short piece."""
-TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
-"""Seconds in which a busy machine starts a kernel and passes on outputs, as in `booktools.executions.execute`."""
+SAVING = 20
+"""Seconds of a piece that are kept for stopping a kernel, a last canary and writing what came out; a tenth of a short
+piece."""
+CANARY_S = 60
+"""Seconds after which a canary is given up: its page is executed without one."""
 INTERRUPT_EVERY_S = 10
 """How often a kernel is interrupted that goes on with a cell past its limit."""
 DONE, FAILED, CUT_OFF = "done", "failed", "cut off"
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def identity(machine: dict[str, Any]) -> dict[str, Any]:
@@ -131,14 +134,13 @@ class Piece:
         After a cell that raised the next ones are executed nevertheless: a machine that is lent for half
         an hour should tell all that is wrong at once. ``whole``: nothing else was executed in this piece.
         """
-        import nbformat
-
         notebook = self.prepared(page["name"])
         cells = [index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
         notebook.metadata[KEY]["machine"] = self.machine
-        begun = time.monotonic()
         about = f", about {clock(page['seconds'])} elsewhere" if page["seconds"] else ""
         self.log(f"{page['name']}: {len(cells)} cells{about}")
+        watch = self._canary(lambda: canary.begin(CANARY_S))
+        begun = time.monotonic()
         try:
             state, number = self._cells(notebook, page["name"], cells)
         except RuntimeError as error:
@@ -148,11 +150,31 @@ class Piece:
         seconds, of = round(time.monotonic() - begun, 1), self.minutes if whole else 0.0
         run = {"state": state, "cell": number, "cells": len(cells), "seconds": seconds, "of": of}
         notebook.metadata[KEY]["run"] = run
-        target = self.out / f"{page['name']}.ipynb"
+        privacy.hide_names(notebook, {str(self.kit): "kit", **privacy.names()})
+        self._write(notebook, page["name"])
+        self.log(f"{page['name']}: {state} after {number} of {len(cells)} cells in {clock(seconds)}")
+        if state == DONE and watch and (song := self._canary(lambda: canary.end(watch, CANARY_S))):
+            notebook.metadata[KEY][canary.KEY] = song
+            self._write(notebook, page["name"])
+            for why in canary.unsettled(song, canary.best([song])):
+                self.log(f"{page['name']}: the machine was not itself: {why}")
+        return state
+
+    def _write(self, notebook: NotebookNode, page: str) -> None:
+        """Writes a chapter to the folder of results, whole or not at all."""
+        import nbformat
+
+        target = self.out / f"{page}.ipynb"
         nbformat.write(notebook, target.with_suffix(".part"))
         target.with_suffix(".part").replace(target)
-        self.log(f"{page['name']}: {state} after {number} of {len(cells)} cells in {clock(seconds)}")
-        return state
+
+    def _canary(self, ask: Callable[[], T]) -> T | None:
+        """Returns what the canary says; None where it fails, which is logged and stops nothing."""
+        try:
+            return ask()
+        except canary.CanaryError as error:
+            self.log(f"  {error}")
+            return None
 
     def _cells(self, notebook: NotebookNode, page: str, cells: list[int]) -> tuple[str, int]:
         """Executes the cells and returns the chapter's state, and the number of the last one begun."""
@@ -218,7 +240,7 @@ class Piece:
                 self.log.note(output.text.rstrip())
         for error in errors:
             self.log(f"  {where}: {error.ename}: {error.evalue}")
-            self.log.note(_ANSI.sub("", "\n".join(error.traceback)))
+            self.log.note(ANSI.sub("", "\n".join(error.traceback)))
         return not errors
 
 

@@ -1,7 +1,7 @@
 """Run a kit on a bare machine: ``python3 kit/run.py``, see `booktools.commands.kit`.
 
-It stands alone, with `booktools.commands.kit_piece`: Python and PyTorch are the machine's, all else that it lacks is
-in the kit. The network is never asked.
+It stands alone, with the files that `booktools.commands.kit.RUN_BY_IT` names: Python and PyTorch are the machine's, all
+else that it lacks is in the kit. The network is never asked.
 """
 
 from __future__ import annotations

@@ -19,12 +19,6 @@ from booktools.source.book import Book, BookError
 from booktools.source.page import pages_with_cells
 from dlperf import environment
 
-STEPS = (
-    ("checking the sources", "seconds; half a minute the first time"),
-    ("writing the pages in {languages}", "one to two minutes; seconds where nothing has changed"),
-)
-"""What a preview does once the environment is there, and how long each step may take."""
-
 
 def here() -> dict[str, Any]:
     """Returns what is compared of this machine with records: values named as in their environment."""
@@ -46,14 +40,27 @@ def nearest(machines: Sequence[Machine], pages: Collection[str], this: Mapping[s
        the number of cores as a ratio, its microarchitecture.
     4. Of equals the one current for more pages, then the first by name.
     """
-    current = {machine.name: current_pages(machine, pages) for machine in machines}
-    found = [machine for machine in machines if any(machine.execution(page) for page in pages)]
+    found = current_for_most(machines, pages)
     if not found:
         raise BookError("there is no record to show: make record MACHINE=name makes one, make book executes the pages")
-    enough = min(len(pages) // 2 + 1, max(current[machine.name] for machine in found))
-    found = [machine for machine in found if current[machine.name] >= enough]
     alike = [machine for machine in found if machine.has("cuda") == bool(this["gpus"])]
-    return min(alike or found, key=lambda each: (distance(each.environment, this), -current[each.name], each.name))
+    return min(
+        alike or found, key=lambda each: (distance(each.environment, this), -current_pages(each, pages), each.name)
+    )
+
+
+def current_for_most(machines: Sequence[Machine], pages: Collection[str]) -> list[Machine]:
+    """Returns the machines whose records are current for more than half of the pages.
+
+    Where none is, those that are current for most; an empty list where no record has a page.
+    """
+    found = {
+        machine.name: current_pages(machine, pages)
+        for machine in machines
+        if any(machine.execution(page) for page in pages)
+    }
+    enough = min(len(pages) // 2 + 1, max(found.values(), default=0))
+    return [machine for machine in machines if found.get(machine.name, -1) >= enough]
 
 
 def distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, ...]:
@@ -145,11 +152,8 @@ def main() -> int:
         return 2
     lines = reasons(shown, machines, pages, this)
     print("\n".join([*lines[:2], f"{EDITION}={named} names it.", *lines[3:]] if named else lines))
-    print("Nothing is executed. What follows:")
-    for number, (step, seconds) in enumerate(STEPS, 1):
-        print(f"  {number}. {step.format(languages=' and '.join(each.name for each in book.languages))}: {seconds}")
-    sys.stdout.flush()
-    if status := build(book, shown.name, quiet=True):
+    print("Nothing is executed.", flush=True)
+    if status := build(book, shown.name, quiet=True, planned=True):
         return status
     first = book.languages[0]
     for language in book.languages:

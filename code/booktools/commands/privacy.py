@@ -1,16 +1,19 @@
 """Replace names of users, hosts and folders in an execution, and find what looks private in a record.
 
-A record is published. `without_names` takes out what this machine knows of itself, when a record is made; `suspects`
-finds what looks private in a record that came from elsewhere.
+A record is published. `hide_names` takes out what this machine knows of itself, when a record is made or a kit runs;
+`suspects` finds what looks private in a record that came from elsewhere. A kit carries this module to bare machines: it
+needs the standard library only.
 """
 
 from __future__ import annotations
 
 import getpass
+import os
 import re
 import socket
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,11 @@ PATTERNS: Mapping[str, re.Pattern[str]] = {
 
 def names() -> dict[str, str]:
     """Returns what this machine knows of itself, and what to write in its place; longer ones come first."""
-    known = {str(Path.home()): "~", tempfile.gettempdir(): "tmp", str(Path.cwd()): "book"}
+    known = {os.path.expanduser("~"): "~", tempfile.gettempdir(): "tmp", str(Path.cwd()): "book"}
     for name in (socket.gethostname(), socket.gethostname().partition(".")[0]):
         known[name] = "host"
-    known[getpass.getuser()] = "user"
+    with suppress(KeyError, OSError):  # a container may know its user by a number alone
+        known[getpass.getuser()] = "user"
     telling = {name: word for name, word in known.items() if len(name) > 2 and name.lower() not in COMMON}
     return dict(sorted(telling.items(), key=lambda each: -len(each[0])))
 
@@ -47,6 +51,15 @@ def without_names(value: Any, known: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return type(value)({key: without_names(each, known) for key, each in value.items()})
     return value
+
+
+def hide_names(notebook: Any, known: Mapping[str, str]) -> None:
+    """Replaces ``known`` names in the outputs of a notebook, but for a word that its page itself says."""
+    words = "\n".join(cell.source for cell in notebook.cells)
+    telling = {name: word for name, word in known.items() if name not in words}
+    for cell in notebook.cells:
+        if cell.get("outputs"):
+            cell.outputs = without_names(cell.outputs, telling)
 
 
 def suspects(value: Any) -> Iterator[str]:

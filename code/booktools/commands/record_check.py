@@ -10,7 +10,7 @@ from booktools.commands.privacy import suspects
 from booktools.executions import canary
 from booktools.executions.records import Machine, recorded_machines
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells
 
 
@@ -65,7 +65,7 @@ def _was_itself(machine: Machine, report: Report) -> None:
     for page, song in songs.items():
         report.said += [f"  the machine was not itself, {page}: {why}" for why in canary.unsettled(song, at_best)]
     if silent := sorted(marks.keys() - songs.keys()):
-        report.said.append(f"  no canary (recorded by a kit, or long ago): {', '.join(silent)}")
+        report.said.append(f"  no canary (recorded long ago, or by a kit whose canary failed): {', '.join(silent)}")
 
 
 def _claims(book: Book, machine: Machine, report: Report) -> None:

@@ -23,7 +23,8 @@ from booktools.executions.executions import Execution, load_execution, stamp
 from booktools.executions.prepare import prepare
 from booktools.executions.records import HERE, SHOWN, borrow, page_of, recorded_machines
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY, cell_lines, code_cells, glue, read_records
+from booktools.source.kernel import KEY
+from booktools.source.notebook import cell_lines, code_cells, glue, read_records
 from booktools.source.page import pages_with_cells
 
 TRIES = 3
@@ -37,11 +38,9 @@ def without_warnings(path: Path) -> NotebookNode:
     page itself says is none of these.
     """
     notebook = nbformat.read(path, as_version=4)
-    words = "\n".join(cell.source for cell in notebook.cells)
-    known = {name: word for name, word in privacy.names().items() if name not in words}
     for cell in code_cells(notebook):
-        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-        cell.outputs = privacy.without_names(outputs, known)
+        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    privacy.hide_names(notebook, privacy.names())
     return notebook
 
 
@@ -87,7 +86,7 @@ def _quiet(book: Book, pages: Sequence[str], others: Sequence[dict[str, Any]], a
             print(f"try {tried} of {TRIES}, {page} ({number} of {len(restless)})", file=sys.stderr)
             songs[page] = _watched(book, page)
     if left := _restless(songs, others):
-        told = "\n".join(f"{page}: {'; '.join(why)}" for page, why in left.items())
+        told = _told(left)
         if not anyway:
             raise BookError(f"the machine was not itself; stop what else runs on it, and record again:\n{told}")
         print(f"the machine was not itself, which the record tells:\n{told}")
@@ -99,6 +98,10 @@ def _restless(songs: Mapping[str, dict[str, Any]], others: Sequence[dict[str, An
     at_best = canary.best([*songs.values(), *others])
     found = {page: canary.unsettled(song, at_best) for page, song in songs.items()}
     return {page: why for page, why in found.items() if why}
+
+
+def _told(restless: Mapping[str, list[str]]) -> str:
+    return "\n".join(f"{page}: {'; '.join(why)}" for page, why in restless.items())
 
 
 def _watched(book: Book, page: str) -> dict[str, Any]:
@@ -125,6 +128,9 @@ def take_in(book: Book, name: str, folder: Path) -> None:
         problems = problems or _of_several_machines(done) or _measured_nowhere(book, name, done)
         if problems:
             raise BookError("\n".join([*problems, f"Nothing was taken in: records/{name} is as it was."]))
+        songs = {page: each.reading.mark[canary.KEY] for page, each in done.items() if canary.KEY in each.reading.mark}
+        if left := _restless(songs, []):
+            print(f"the machine was not itself, which the record tells:\n{_told(left)}")
         _keep(book, name, {page: without_warnings(Path(work) / f"{page}.ipynb") for page in done})
 
 

@@ -3,7 +3,8 @@
 Two virtual cores may be one for minutes, and a page that was executed then contradicts its neighbours. So a record
 keeps what the benchmarks said at both ends of each page, and a page whose ends differ, or that differs from the best
 that this machine has shown, is executed again (`booktools.commands.recording`). What a page was measured between, the
-page says in its foot (`booktools.site.measured`).
+page says in its foot (`booktools.site.measured`). A kit asks the canary, too, so this module needs Python and PyTorch
+only.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from booktools.source.book import BookError
-
 KEY = "canary"
 """Where the metadata of an executed notebook keep the clocks, under those of the book."""
 NEAR = 1.1
@@ -28,11 +27,21 @@ Clocks = Mapping[str, float]
 """Seconds of a small operator, of a product on all cores, and of a training step."""
 
 
-def ask() -> dict[str, float]:
-    """Returns what the clocks say now, in a process of its own, after about four seconds; BookError if it fails."""
-    done = subprocess.run([sys.executable, "-m", __name__], capture_output=True, text=True, timeout=600, check=False)
+class CanaryError(Exception):
+    """The canary said nothing; the message tells why."""
+
+
+def ask(timeout: float = 600) -> dict[str, float]:
+    """Returns what the clocks say now, in a process of its own, after about four seconds.
+
+    Raises CanaryError if it fails, or has not answered after ``timeout`` seconds.
+    """
+    try:
+        done = subprocess.run([sys.executable, "-m", __name__], capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise CanaryError(f"the canary said nothing for {timeout:g} s") from None
     if done.returncode:
-        raise BookError(f"the canary failed: {done.stderr.strip().rpartition(chr(10))[2]}")
+        raise CanaryError(f"the canary failed: {done.stderr.strip().rpartition(chr(10))[2]}")
     return {name: float(seconds) for name, seconds in json.loads(done.stdout).items()}
 
 
@@ -45,12 +54,27 @@ def stolen() -> float | None:
         return None
 
 
+Begun = tuple[Clocks, float | None]
+"""What the clocks said before a page, and the seconds stolen until then."""
+
+
+def begin(timeout: float = 600) -> Begun:
+    """Returns what `end` needs to know; CanaryError as `ask` raises it."""
+    return ask(timeout), stolen()
+
+
+def end(begun: Begun, timeout: float = 600) -> dict[str, Any]:
+    """Returns what the clocks said at `begin` and say now, and the seconds that were stolen meanwhile."""
+    before, took = begun
+    more = stolen()
+    return {"before": before, "after": ask(timeout), "stolen": None if took is None or more is None else more - took}
+
+
 def watched(execute: Callable[[], object], before: Clocks | None = None) -> dict[str, Any]:
     """Returns what the clocks say ``before`` and after ``execute``, and the seconds that were stolen meanwhile."""
-    before, took = before or ask(), stolen()
+    begun = (before, stolen()) if before else begin()
     execute()
-    more = stolen()
-    return {"before": before, "after": ask(), "stolen": None if took is None or more is None else more - took}
+    return end(begun)
 
 
 def best(songs: Iterable[Mapping[str, Any]]) -> dict[str, float]:

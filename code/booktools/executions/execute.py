@@ -18,19 +18,15 @@ from tqdm import tqdm
 from booktools.executions import canary
 from booktools.executions.executions import expected_seconds, open_notebook, stamp, write_notebook
 from booktools.source.book import Book, BookError
+from booktools.source.kernel import ANSI, KEY, TIMEOUTS
 from booktools.source.keys import check_keys
-from booktools.source.notebook import KEY
 from booktools.source.page import Cell, source
 from booktools.source.short_flag import SHORT, is_short
 from dlperf.budget import VARIABLE
 from dlperf.environment import compiler
 
-TIMEOUTS: dict[str, Any] = {"startup_timeout": 600, "iopub_timeout": 600}
-"""Seconds that a kernel may take to start, and its outputs to come after its reply: nbclient's own 60 and 4 are too few
-on a busy machine. A kernel that has ended is seen at once."""
 SEVERAL = 3
 """From so many pages on, the canary is asked around each: whoever changes one page need not wait for it."""
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _FRAME = re.compile(r"^\s*Cell In\[(\d+)\], line (\d+)", re.M)
 
 
@@ -66,7 +62,10 @@ def execute_watched(
     book: Book, page: str, path: Path, prefix: str = "", before: canary.Clocks | None = None
 ) -> dict[str, Any]:
     """Executes a page, and returns what the `canary` said at both ends, which its notebook keeps."""
-    song = canary.watched(lambda: execute(book, page, path, prefix), before)
+    try:
+        song = canary.watched(lambda: execute(book, page, path, prefix), before)
+    except canary.CanaryError as error:
+        raise BookError(str(error)) from None
     notebook = open_notebook(path)
     notebook.metadata[KEY][canary.KEY] = song
     write_notebook(notebook, path)
@@ -138,13 +137,13 @@ def _run(client: NotebookClient, environment: dict[str, str]) -> None:
 
 def raised_at(error: CellExecutionError, cell: Cell) -> int:
     """Returns the line of the page at which a cell raised: the innermost line of its own in the traceback."""
-    frames = _FRAME.findall(_ANSI.sub("", error.traceback))
+    frames = _FRAME.findall(ANSI.sub("", error.traceback))
     own = [int(line) for number, line in frames if number == frames[0][0]]
     return cell.line + (own[-1] - 1 if own else 0)
 
 
 def _tail(error: CellExecutionError) -> str:
-    lines = _ANSI.sub("", error.traceback).splitlines()
+    lines = ANSI.sub("", error.traceback).splitlines()
     return "\n".join("    " + line for line in lines[-15:])
 
 

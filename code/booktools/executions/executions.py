@@ -19,8 +19,9 @@ from booktools.executions.fingerprint import changes, fingerprint
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
 from booktools.source.cache import cached, digest
+from booktools.source.kernel import KEY
 from booktools.source.keys import check_keys, twice
-from booktools.source.notebook import KEY, code_cells, glue, is_executed, read_records
+from booktools.source.notebook import code_cells, glue, is_executed, read_records
 from booktools.source.page import source
 from booktools.source.short_flag import SHORT
 

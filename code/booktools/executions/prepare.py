@@ -9,7 +9,7 @@ from booktools.executions.executions import reading, write_notebook
 from booktools.executions.fingerprint import fingerprint
 from booktools.executions.short import MARK
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from booktools.source.page import pages_with_cells, source
 from booktools.source.short_flag import is_short
 from dlperf.environment import machine
@@ -21,28 +21,42 @@ def prepare(book: Book, page: str, here: dict[str, Any] | None = None) -> tuple[
     The first language's cells are the page's cells: all languages share them. ``here`` is this machine,
     for a caller that asks about many pages.
     """
-    current = source(book, page)
-    mark: dict[str, Any] = {"fingerprint": fingerprint(book, current), "machine": here or machine()}
-    if is_short():
-        mark[MARK] = True
-    path = book.notebooks / f"{page}.ipynb"
-    if path.is_file() and _is_execution(book, path, mark):
+    path, mark = book.notebooks / f"{page}.ipynb", _mark(book, page, here or machine())
+    if _is_execution(book, path, mark):
         return path, True
     import nbformat
 
-    notebook = current.notebook()
+    notebook = source(book, page).notebook()
     notebook.metadata[KEY] = nbformat.from_dict(mark)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_notebook(notebook, path)
     return path, False
 
 
+def _mark(book: Book, page: str, here: dict[str, Any]) -> dict[str, Any]:
+    """Returns what an execution of a page on the machine ``here`` would be marked with."""
+    mark: dict[str, Any] = {"fingerprint": fingerprint(book, source(book, page)), "machine": here}
+    return mark | {MARK: True} if is_short() else mark
+
+
 def _is_execution(book: Book, path: Path, mark: dict[str, Any]) -> bool:
+    if not path.is_file():
+        return False
     try:
         said = reading(book, path)
     except BookError:  # Cut off half-way: as good as none.
         return False
     return said.whole and {name: said.mark.get(name) for name in mark} == mark
+
+
+def not_executed(book: Book) -> list[str]:
+    """Returns the pages that have no valid execution here, and writes nothing; BookError names a bad cell."""
+    here = machine()
+    return [
+        page
+        for page in pages_with_cells(book)
+        if not _is_execution(book, book.notebooks / f"{page}.ipynb", _mark(book, page, here))
+    ]
 
 
 def waiting(book: Book) -> list[tuple[str, Path]]:

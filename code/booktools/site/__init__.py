@@ -1,6 +1,7 @@
 """The site: one build for all languages, the theme, and what stands around the pages.
 
 ``build``      one build for all languages
+``plan``       what a build will do and how long, said at its start and as each step begins
 ``site``       one language, as Sphinx builds it
 ``publish``    a finished site in the place of the one before it, in one step
 ``disk_space`` whether the disk has space for a build

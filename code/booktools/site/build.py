@@ -18,14 +18,15 @@ from booktools.checks.check import check
 from booktools.checks.parity import missing
 from booktools.claims.claims import Outcome, all_outcomes, judge
 from booktools.executions.fingerprint import all_modules
-from booktools.executions.prepare import waiting
+from booktools.executions.prepare import not_executed, waiting
 from booktools.executions.records import HERE, Machine, recorded_machines
 from booktools.show.edition import EDITION, FORCED, OFFERED, finished_of, open_machines, work
 from booktools.site.disk_space import FULL, check_disk_space, insufficient_space_error, is_full
 from booktools.site.lock import locked
+from booktools.site.plan import Plan
 from booktools.site.publish import mend, publish
 from booktools.source.book import Book, BookError, Language
-from booktools.source.cache import digest, digest_of_files, tools
+from booktools.source.cache import digest, digest_of_files, toolchain_hash
 from booktools.source.page import source
 from dlperf.environment import machine
 
@@ -33,18 +34,19 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def build(book: Book, name: str = HERE, fresh: bool = False, quiet: bool = False) -> int:
+def build(book: Book, name: str = HERE, fresh: bool = False, quiet: bool = False, planned: bool = False) -> int:
     """Builds and publishes an edition of the book in every language; returns the exit status.
 
-    ``name`` is the machine whose outputs are shown, ``fresh`` forgets what was built before. An
-    error is one message, and leaves the site that was there.
+    ``name`` is the machine whose outputs are shown, ``fresh`` forgets what was built before. ``quiet`` says nothing of
+    what is found and written; ``planned`` says what will be done, and which step begins. An error is one message, and
+    leaves the site that was there.
     """
     folder = work(book, name)
     try:
         check_disk_space(book, folder)
         with locked(book) as lock:
             mend(_site(book))
-            _build(book, name, lock, fresh, quiet)
+            _build(book, name, lock, fresh, quiet, planned)
         return 0
     except KeyboardInterrupt:
         print("\nStopped. The site that was there is untouched.", file=sys.stderr, flush=True)
@@ -63,14 +65,14 @@ def take_over(app: Sphinx) -> NoReturn:
         book = Book.find(Path(app.srcdir))
     except BookError as error:
         sys.exit(str(error))
-    sys.exit(build(book, os.environ.get(EDITION) or HERE, fresh="--all" in sys.argv, quiet=app.quiet))
+    sys.exit(build(book, os.environ.get(EDITION) or HERE, fresh="--all" in sys.argv, quiet=app.quiet, planned=True))
 
 
 def _site(book: Book) -> Path:
     return book.build / "html"
 
 
-def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
+def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool, planned: bool) -> None:
     if lacking := missing(book):
         raise BookError("\n".join(lacking))
     published = book.build / "published"
@@ -78,6 +80,8 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
     if not fresh and _site(book).is_dir() and published.is_file() and published.read_text() == made_of:
         _say(quiet, f"Nothing has changed since the site was built: {_site(book) / 'index.html'}")
         return
+    plan = _plan(book, name)
+    _say(not planned, f"{plan.text()}\n{plan.begin()}")
     check(book)
     claims = all_outcomes(book)
     judge_all(claims, recorded_machines(book))
@@ -85,6 +89,7 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
         # Where there is nothing to execute, it need not be loaded.
         from booktools.executions.execute import execute_all
 
+        _say(not planned, plan.begin())
         execute_all(book, pages)
     machines = open_machines(book, name)
     judge_all(claims, machines)
@@ -94,10 +99,19 @@ def _build(book: Book, name: str, lock: int, fresh: bool, quiet: bool) -> None:
     languages = [each for each in book.languages if fresh or _finished(book, each, name) != marks[each]]
     with contextlib.suppress(FileNotFoundError):
         published.unlink()
+    _say(not planned, plan.begin())
     _build_languages(book, languages, name, marks, lock, fresh, quiet)
     publish(work(book, name) / "html", _site(book))
     published.write_text(digest(*marks.values()), encoding="utf-8")
     _say(quiet, f"The book is built: {_site(book) / 'index.html'}")
+
+
+def _plan(book: Book, name: str) -> Plan:
+    """Returns what a build will do; where a page cannot be read, only its steps: what is wrong the check says."""
+    try:
+        return Plan(book, not_executed(book) if name == HERE else [])
+    except BookError:
+        return Plan(book, [])
 
 
 def _say(quiet: bool, text: str) -> None:
@@ -122,7 +136,7 @@ def _marks(book: Book, name: str) -> dict[Language, str]:
         name,
         os.environ.get(FORCED, ""),
         os.environ.get(OFFERED, ""),
-        tools(),
+        toolchain_hash(),
         repr(machine()),
         *cells,
         digest_of_files(book.root, shared),

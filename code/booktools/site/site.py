@@ -27,7 +27,7 @@ from booktools.executions.records import borrow
 from booktools.show.edition import begin, current, doctrees_of, finished_of, html_of, open_edition
 from booktools.site.disk_space import FULL, InsufficientSpaceFilter, is_full
 from booktools.source.book import Book, BookError, Language
-from booktools.source.cache import tools
+from booktools.source.cache import toolchain_hash
 from booktools.source.notebook import join
 from booktools.source.page import page_at
 
@@ -99,7 +99,7 @@ def _sphinx(book: Book, language: Language, name: str, fresh: bool, quiet: bool)
 
 def _begin(app: Sphinx, config: Config) -> None:
     config.bibtex_bibfiles = [str(current().book.chapters / "references.bib")]
-    config.booktools_version = tools()
+    config.booktools_version = toolchain_hash()
 
 
 def _prepare(app: Sphinx, env: BuildEnvironment, *names: object) -> None:

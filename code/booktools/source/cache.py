@@ -1,4 +1,9 @@
-"""Cache results between runs, each under a hash of all that it was made of, so that none is ever out of date."""
+"""Cache results between runs, each under a hash of all that it was made of, so that none is ever out of date.
+
+joblib's ``Memory`` would keep one entry for each state that a page ever had, until somebody clears it, where one file
+per name is enough here, and importing it takes most of a second. DiskCache would be one more package, for a database
+where files that are replaced as a whole do.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +39,8 @@ def digest_of_files(root: Path, paths: Iterable[Path]) -> str:
 
 
 @functools.cache
-def tools() -> str:
-    """Returns a mark of what makes results of sources: these modules, the spine, Python, and what is installed."""
+def toolchain_hash() -> str:
+    """Returns a hash of what makes results of sources: these modules, the spine, Python, and what is installed."""
     own = [path for path in (CODE / "booktools").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     sources = own + list((CODE / "dlperf").glob("*.py"))
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")}  # pip changes the time of these folders
@@ -48,7 +53,7 @@ def cached(folder: Path, name: str, made_of: str, make: Callable[[], T]) -> T:
 
     ``folder`` may be removed at any time. What cannot be kept (no room, a folder that cannot be written) is made anew.
     """
-    path, mark = folder / f"{name.replace('/', '-')}.pickle", digest(made_of, tools())
+    path, mark = folder / f"{name.replace('/', '-')}.pickle", digest(made_of, toolchain_hash())
     try:
         with path.open("rb") as file:
             if pickle.load(file) == mark:

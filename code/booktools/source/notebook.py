@@ -17,9 +17,6 @@ from dlperf.records import MIME, PREFIX
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-KEY = "dlperf"
-"""Where a notebook's metadata keep its fingerprint and machine."""
-
 
 def read_page(path: Path) -> NotebookNode:
     """Returns a page as a notebook without outputs."""

@@ -242,7 +242,7 @@ def in_fresh_process(**options: Any) -> dict[str, InterleavedSamples[Run]]:
 def taken(runs: InterleavedSamples[Run], what: str) -> Measurement:
     """Returns one figure of several runs: ``returned`` or ``finished`` in seconds, ``process`` or ``live`` in bytes.
 
-    Raises ValueError for another.
+    Raises ValueError if ``what`` is none of these.
     """
     units = {"returned": "s", "finished": "s", "process": "B", "live": "B"}
     if what not in units:

@@ -114,7 +114,7 @@ def in_blocks(
     """Returns the time per call on ``args`` of each function as `compare` does, from blocks of at least ``calls``.
 
     A compiled function's first calls after other work are several times as long as the next ones (see `after_work`).
-    `compare` would choose blocks by them, and measure little else. Raises ValueError for no calls.
+    `compare` would choose blocks by them, and measure little else. Raises ValueError if ``calls`` is below 1.
     """
     if calls < 1:
         raise ValueError(f"a block has at least one call, got {calls}")

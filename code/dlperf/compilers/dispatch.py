@@ -53,7 +53,8 @@ def _some(calls: int) -> None:
 def add_in_cpp(elements: int, calls: int, device: torch.device) -> float:
     """Returns the seconds per call until C++ has asked for an addition to ``elements`` float32 numbers.
 
-    On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler, ValueError for no calls.
+    On a CPU it is also done by then. Raises `CompilerError` without a C++ compiler, ValueError if ``calls`` is
+    below 1.
     """
     _some(calls)
     return _loop()(elements, calls, str(device).encode())
@@ -62,7 +63,7 @@ def add_in_cpp(elements: int, calls: int, device: torch.device) -> float:
 def add_in_python(elements: int, calls: int, device: torch.device) -> tuple[float, float]:
     """Returns the seconds per call until Python has asked for such an addition, and until all are done.
 
-    Raises ValueError for no calls.
+    Raises ValueError if ``calls`` is below 1.
     """
     _some(calls)
     x, one = torch.ones(elements, device=device), torch.ones((), device=device)
@@ -102,8 +103,7 @@ def crossover(times: Mapping[int, Measurement], factor: float = 2) -> tuple[int,
     """Returns the largest size at which an operation takes less than ``factor`` times the least's time, and the next.
 
     From there on its work outweighs what it costs to ask for it. ``times`` is by size. The second is infinity if
-    there is no larger one. ValueError for a ``factor`` that is already reached at the least size, or where nothing
-    was measured.
+    there is no larger one. Raises ValueError if ``factor`` is not above 1, or ``times`` is empty.
     """
     if not times or factor <= 1:
         raise ValueError(f"a factor above 1, of the time at the smallest size; got {factor} and {len(times)} sizes")

@@ -31,7 +31,7 @@ def read(words, start, apart):
 def strides(words: NDArray[np.uint64], apart: Sequence[int], repeats: int = 7) -> dict[int, Measurement]:
     """Returns the seconds per word read, by the bytes from one to the next; each pass reads elsewhere in a stride.
 
-    Raises ValueError for a stride that is no whole number of words, or longer than all of them.
+    Raises ValueError if a stride is no whole number of words, or longer than all of them.
     """
     if odd := [stride for stride in apart if stride < 8 or stride % 8 or stride > words.nbytes]:
         raise ValueError(f"a stride is a multiple of 8 bytes, no longer than the {words.nbytes} there are; got {odd}")

@@ -33,8 +33,8 @@ def increments(
 ) -> dict[int, Measurement]:
     """Returns the seconds per increment when each core has a counter of its own, by the bytes between counters.
 
-    The distances are taken in turn. Raises `Unknown` if there are fewer cores than ``workers``, ValueError for counters
-    that are no words of the 64 KiB in which they stand.
+    The distances are taken in turn. Raises `Unknown` if there are fewer cores than ``workers``, ValueError if
+    counters are no words of the 64 KiB in which they stand.
     """
     if workers < 1 or any(d < 8 or d % 8 or workers * d > SIZE for d in distances):
         raise ValueError(f"{workers} counters, whole words apart, in {SIZE} bytes: not at {list(distances)} bytes")

@@ -174,7 +174,7 @@ def accelerators() -> tuple[Part, ...]:
 def pcie_rate(transfers: float, lanes: int) -> float:
     """Returns the B/s in one direction of so many lanes at so many billion ``transfers`` per second each.
 
-    Raises ValueError for a rate that no generation of PCIe has. Source: PCI-SIG, FAQ on PCI Express 3.0 and 6.0.
+    Raises ValueError if no generation of PCIe has that rate. Source: PCI-SIG, FAQ on PCI Express 3.0 and 6.0.
     """
     if transfers not in _ENCODED:
         raise ValueError(f"PCIe runs at {', '.join(map(str, _ENCODED))} GT/s, not at {transfers}")

@@ -111,10 +111,11 @@ Trips = Callable[[int, int], float]
 
 @contextmanager
 def within(kind: Within | str) -> Iterator[Trips]:
-    """Yields what sends messages between two cores of this machine, by one of `Within`; ValueError for another.
+    """Yields what sends messages between two cores of this machine, by one of `Within`.
 
-    The two ends are threads, each on a core of its own where there are two. Raises `Unknown` for memory on one
-    core, where one end would wait for the other until the system takes the core away.
+    The two ends are threads, each on a core of its own where there are two. Raises ValueError if ``kind`` names none of
+    `Within`, and `Unknown` for memory on one core, where one end would wait for the other until the system takes the
+    core away.
     """
     kind = Within(kind)
     if kind is Within.MEMORY:

@@ -103,8 +103,8 @@ def latencies(blocks: dict[str, NDArray[np.uint64]], apart: int = LINE, turns: i
     """Returns the seconds per step of a random walk through each block, with a stop every ``apart`` bytes.
 
     The blocks take turns of five samples. Before each turn a walk goes round once, so that what fits into a cache is
-    there; one that is too long for the caches, or for 64 MiB, goes 100,000 steps. Raises ValueError for blocks that
-    overlap, where a walk would leave its own, and for one that has no place to stop at, or places between words.
+    there; one that is too long for the caches, or for 64 MiB, goes 100,000 steps. Raises ValueError if blocks
+    overlap, where a walk would leave its own, and if one has no place to stop at, or places between words.
     """
     if apart < 8 or apart % 8 or any(words.nbytes < apart for words in blocks.values()):
         sizes = [words.nbytes for words in blocks.values()]

@@ -37,7 +37,7 @@ class Asked:
 
 
 def made(key: str, value: Tensor, ring: placement.Ring, table: bool) -> Made:
-    """Returns what a key will be. Raises ValueError for a type, or rows, that the store does not take."""
+    """Returns what a key will be. Raises ValueError if the store does not take its type or rows."""
     if str(value.dtype).removeprefix("torch.") not in wire.DTYPES:
         raise ValueError(f"{key!r} has a type of {value.dtype}; the store takes {', '.join(wire.DTYPES)}")
     if table and value.dim() != 2:

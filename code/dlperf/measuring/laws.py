@@ -23,8 +23,9 @@ Times = dict[int, Measurement]
 def amdahl(serial: float, n: float) -> float:
     """Returns the speedup of ``n`` workers on fixed work whose share ``serial`` cannot be divided.
 
-    ``n`` need not be whole: cores may be worth less than one. ValueError for what is no share or no worker. Source:
-    Amdahl, Validity of the single processor approach, 1967. See *Measuring performance*.
+    ``n`` need not be whole: cores may be worth less than one. Raises ValueError if ``serial`` is not between 0 and 1,
+    or ``n`` is not positive. Source: Amdahl, Validity of the single processor approach, 1967. See *Measuring
+    performance*.
     """
     _check(serial, n)
     return 1 / (serial + (1 - serial) / n)
@@ -33,8 +34,8 @@ def amdahl(serial: float, n: float) -> float:
 def gustafson(serial: float, n: float) -> float:
     """Returns the scaled speedup of ``n`` workers: each brings its own parallel share.
 
-    ``serial`` is the serial share of the time of one worker. ValueError for what is no share or no worker. Source:
-    Gustafson, Reevaluating Amdahl's law, 1988.
+    ``serial`` is the serial share of the time of one worker. Raises ValueError if it is not between 0 and 1, or ``n``
+    is not positive. Source: Gustafson, Reevaluating Amdahl's law, 1988.
     """
     _check(serial, n)
     return serial + (1 - serial) * n
@@ -61,7 +62,8 @@ def effective_workers(n: int, worth: Sequence[float], pinned: bool = PINS) -> fl
     """Returns how many undisturbed cores' speed ``n`` workers have on cores each of which is ``worth`` a part of one.
 
     If worker ``i`` is pinned to core ``i % len(worth)``, everybody waits for the core that finishes its share of ``n``
-    equal parts last. A system that moves workers about can at best keep all cores busy. ValueError for none of either.
+    equal parts last. A system that moves workers about can at best keep all cores busy. Raises
+    ValueError if ``n`` is below 1, ``worth`` is empty, or a core is worth nothing.
     """
     if n < 1 or not worth or min(worth) <= 0:
         raise ValueError(f"there is one worker or more on one core or more; got {n} on {list(worth)}")

@@ -63,7 +63,7 @@ def digits(n: int = 1536) -> Data:
 def fashion_mnist(folder: Path | str = FOLDER, files: Mapping[str, str] = FILES) -> Data:
     """Returns Fashion-MNIST from the ``files`` in ``folder``, by name with their checksums.
 
-    Raises FileNotFoundError that names all files which are missing, and ValueError for one whose checksum is another.
+    Raises FileNotFoundError that names all files which are missing, and ValueError if a checksum differs.
     """
     missing = [name for name in files if not (Path(folder) / name).is_file()]
     if missing:

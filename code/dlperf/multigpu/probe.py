@@ -37,7 +37,7 @@ UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "Mi
 
 
 def parse_size(text: str) -> int:
-    """Returns the bytes of a size such as ``45MB``, ``512 KiB`` or ``1.5GB``; ValueError for anything else."""
+    """Returns the bytes of a size such as ``45MB``, ``512 KiB`` or ``1.5GB``. Raises ValueError if it is not one."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w*)", text.strip())
     if not found or found[2] not in UNITS or not (size := round(float(found[1]) * UNITS[found[2]])):
         raise ValueError(f"a size is a number of bytes with a unit ({', '.join(filter(None, UNITS))}), got {text!r}")

@@ -91,7 +91,7 @@ def _whole(sizes: Sizes, device: torch.device) -> Part:
 
 @lru_cache(maxsize=16)
 def place(rank: int, size: int, case: Case) -> Place:
-    """Returns a device's place, made once; ValueError for a network of two layers on other than two devices."""
+    """Returns a device's place, made once. Raises ValueError if two layers are split over other than two devices."""
     device = own_device()
     whole = _whole(case.sizes, device)
     if case.strategy is Strategy.NETWORK:

@@ -256,7 +256,7 @@ def process_group_beside(rank: int, size: int, host: int) -> None:
 
     What the calling thread computes then keeps its own cores to itself. Gloo's threads inherit the cores that the
     thread which starts them has at that moment, so it moves there to join, and back. Whoever has joined before
-    stays as it is. Raises ValueError for a host that the network does not have.
+    stays as it is. Raises ValueError if the network has no such host.
     """
     if not 0 <= host < size:
         raise ValueError(f"hosts are 0 to {size - 1}, got {host}")

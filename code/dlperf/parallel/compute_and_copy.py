@@ -225,7 +225,7 @@ def measured(
 ) -> Measurement:
     """Returns the ``seconds``, the ``overlap``, the share ``hidden``, or the ``pages`` of trials on ``device``.
 
-    Raises ValueError for another figure.
+    Raises ValueError if ``what`` is none of these.
     """
     units = {"seconds": "s", "overlap": "s", "hidden": "1", "pages": "1"}
     if what not in units:

@@ -208,7 +208,7 @@ def train(rank: int, size: int, task: Task, strategy: Strategy | str) -> Step:
     """Returns what host ``rank`` of ``size`` saw of forward and backward pass, gradients averaged by ``strategy``.
 
     A host keeps the network of each way, as long as batches have one size. Its first step warms up, and of DDP two,
-    after which its buckets are arranged. Raises ValueError for another `Strategy`.
+    after which its buckets are arranged. Raises ValueError if ``how`` names no `Strategy`.
     """
     strategy = Strategy(strategy)
     process_group(rank, size)

@@ -50,7 +50,7 @@ def predict(compute: float, transfer: float, chunks: int) -> float:
 
     The first chunk is computed and the last one sent with nothing beside it; in between the slower side rules.
     It is the makespan of a flow shop with two machines and equal jobs. Source: Johnson, Optimal two- and
-    three-stage production schedules with setup times included, 1954. ValueError for no chunk.
+    three-stage production schedules with setup times included, 1954. Raises ValueError if ``chunks`` is below 1.
     """
     if chunks < 1:
         raise ValueError(f"a pipeline has at least one chunk, got {chunks}")
@@ -138,7 +138,7 @@ class Strategy(StrEnum):
 def over_link(network: Network, work: Product, strategy: Strategy | str) -> Trial:
     """Returns what was seen of a product computed by host 0 of ``network`` and sent to host 1, in one `Strategy`.
 
-    The two hosts share a clock. Raises ValueError for another way.
+    The two hosts share a clock. Raises ValueError if ``how`` names no `Strategy`.
     """
     strategy = Strategy(strategy)
     seen, there = network.run(_host, work, strategy)

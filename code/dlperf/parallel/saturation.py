@@ -144,7 +144,8 @@ def splitting(split: Measurement, alone: Measurement, threads: int) -> Measureme
 def split_cost(threads: int, repeats: int = 30, calls: int = 300) -> Measurement:
     """Returns what it costs to split an operator, in seconds: its time on ``threads`` less that share of one's.
 
-    The operator negates about as few numbers as PyTorch divides among so many threads. ValueError for no thread.
+    The operator negates about as few numbers as PyTorch divides among so many threads. Raises
+    ValueError if ``threads`` is below 1.
     """
     if threads < 1:
         raise ValueError(f"an operator runs on one thread or more, got {threads}")

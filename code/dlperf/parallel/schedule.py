@@ -62,7 +62,10 @@ def work(tasks: Graph) -> float:
 
 
 def in_order(tasks: Graph) -> list[int]:
-    """Returns the tasks, each behind those that it follows. ValueError for a circle, or for one that is not there."""
+    """Returns the tasks, each behind those that it follows.
+
+    Raises ValueError if tasks wait for each other, or for one that is not in the graph.
+    """
     for number, task in tasks.items():
         if strangers := set(task.after) - tasks.keys():
             raise ValueError(f"task {number} comes after {min(strangers)}, which is not in the graph")
@@ -88,19 +91,19 @@ def critical_path(tasks: Graph) -> float:
 
 
 def _some(workers: int) -> int:
-    """Returns how many workers there are; ValueError for none."""
+    """Returns how many workers there are. Raises ValueError if there are none."""
     if workers < 1:
         raise ValueError(f"a schedule has at least one worker, got {workers}")
     return workers
 
 
 def lower_bound(tasks: Graph, workers: int) -> float:
-    """Returns seconds that no schedule for so many workers can beat. ValueError for none of them."""
+    """Returns seconds that no schedule for so many workers can beat. Raises ValueError if there are none."""
     return max(work(tasks) / _some(workers), critical_path(tasks))
 
 
 def upper_bound(tasks: Graph, workers: int) -> float:
-    """Returns seconds that no list schedule for so many workers exceeds. ValueError for none of them.
+    """Returns seconds that no list schedule for so many workers exceeds. Raises ValueError if there are none.
 
     It is at most ``2 - 1 / workers`` times `lower_bound`. Source: Graham, Bounds on multiprocessing timing
     anomalies, 1969.
@@ -128,8 +131,8 @@ def list_schedule(
     """Returns the turns if a free worker takes a ready task at once.
 
     The least ``rank`` goes first; among equals, what has been ready
-    longest: without ranks, the rule of the engine. ValueError for no
-    worker.
+    longest: without ranks, the rule of the engine. Raises
+    ValueError if there are no workers.
     """
     missing, followers = edges(tasks)
     order = count()

@@ -31,7 +31,7 @@ PHASES: dict[Shape, Callable[[int], list[Phase]]] = {
 
 
 def phases(shape: Shape, devices: int) -> list[Phase]:
-    """Returns what the links carry; raises ValueError for another shape, and where there is no device."""
+    """Returns what the links carry. Raises ValueError if ``shape`` is unknown, or ``devices`` below 1."""
     if shape not in PHASES:
         raise ValueError(f"a shape is one of {', '.join(SHAPES)}, got {shape!r}")
     if devices < 1:

@@ -111,7 +111,7 @@ class Messages(NamedTuple):
 
 
 def messages(way: str, world_size: int) -> Messages:
-    """Returns the messages of a way; raises ValueError for one that is none of `WAYS`."""
+    """Returns the messages of a way. Raises ValueError if it is none of `WAYS`."""
     others, levels = world_size - 1, (world_size - 1).bit_length()
     group = near_root(world_size)
     on_levels = 2 * (group - 1) + 2 * (world_size // group - 1)
@@ -158,8 +158,8 @@ def predict(
     """Returns the seconds of an all-reduce of ``size`` bytes over so many workers, which begin at once.
 
     Links have ``rate`` B/s, messages are ``alpha`` seconds on their way, and take the receiver's processor
-    ``per_message`` seconds, and ``per_byte`` for each byte that it adds up. Raises ValueError for a way that is none
-    of `WAYS`, fewer than one worker, and a cluster that there cannot be.
+    ``per_message`` seconds, and ``per_byte`` for each byte that it adds up. Raises ValueError if ``way`` is none of
+    `WAYS`, ``world_size`` below 1, ``size`` negative, or the cluster is one that there cannot be.
     """
     if way not in WAYS:
         raise ValueError(f"a way is one of {', '.join(WAYS)}, got {way}")

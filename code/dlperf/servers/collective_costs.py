@@ -25,7 +25,7 @@ class Path(NamedTuple):
 def path(way: str, world_size: int) -> Path:
     """Returns the longest chain of messages in an all-reduce over so many ranks, one of `collectives.WAYS`.
 
-    Raises ValueError for a way that is none of them, and where there is no rank.
+    Raises ValueError if ``way`` is none of them, or ``world_size`` is below 1.
     """
     if world_size < 1:
         raise ValueError(f"an all-reduce has at least one rank, got world_size={world_size}")

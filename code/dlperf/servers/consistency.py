@@ -233,7 +233,7 @@ class Trials(AbstractContextManager):
 
     def run(self, task: Task, staleness: int | None, slow: float, duration: float = 1.5, step: float = 0.02) -> Run:
         """Returns so many seconds of training, in which a step computes ``step`` seconds, the last worker's ``slow``
-        times as long. Raises ValueError for a staleness that these trials were not made for."""
+        times as long. Raises ValueError if these trials were not made for that ``staleness``."""
         if staleness not in self._configs:
             raise ValueError(f"these trials are of staleness {list(self._configs)}, got {staleness}")
         key, each = f"run {self._runs}", [step] * (self.workers - 1) + [step * slow]

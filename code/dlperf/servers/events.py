@@ -58,8 +58,8 @@ class Cluster:
 
     A byte is ``alpha`` seconds on its way from the link of its sender to that of its receiver. A message takes the
     receiver's processor ``per_message`` seconds, and ``per_byte`` for each byte that it adds up. Rate and alpha are
-    one number, or one for each host; then a host's alpha is that of what it sends. Raises ValueError for a rate that
-    is not positive, or seconds that are negative.
+    one number, or one for each host; then a host's alpha is that of what it sends. Raises ValueError if a rate
+    is not positive, or seconds are negative.
     """
 
     rate: float | Sequence[float]

@@ -59,7 +59,7 @@ class Layout(NamedTuple):
 
     @property
     def phases(self) -> list[Phase]:
-        """What the links carry in a round, by formula. Raises ValueError for layouts that no formula is here for."""
+        """What the links carry in a round, by formula. Raises ValueError if no formula here covers the layout."""
         if self.colocated:
             if self.servers != self.workers or self.copies > 1 or self.dead:
                 raise ValueError(f"colocated, each host has a server and a worker, and no copies; got {self}")

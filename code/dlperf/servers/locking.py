@@ -58,8 +58,8 @@ def seconds(way: str, trainers: int, steps: int, compute: float = COMPUTE, updat
     """Returns the mean seconds in which each trainer takes so many steps, calls free; all begin together.
 
     Alone in its step, a trainer waits for all others. Otherwise they wait for one another's updates: in the first step,
-    where all arrive at once, and later only if the server has no time left. Raises ValueError for a way that is none
-    of `WAYS`.
+    where all arrive at once, and later only if the server has no time left. Raises ValueError if ``way`` is none of
+    `WAYS`.
     """
     match way:
         case "whole step":

@@ -62,7 +62,7 @@ NEARBY = ("the store, Unix sockets", RPC_SHARED)
 def measured(size: int = 160_000_000, repeats: int = 5, ways: Sequence[str] = BY_TCP) -> dict[str, Measurement]:
     """Returns the seconds until both workers have the sum of ``size`` bytes, by each of these ways; they take turns.
 
-    Raises ValueError for a way that is none, and WorkerError where a sum is wrong.
+    Raises ValueError if one of ``ways`` is unknown, and WorkerError if a sum is wrong.
     """
     if odd := [way for way in ways if way not in (*BY_TCP, *NEARBY)]:
         raise ValueError(f"ways are {', '.join((*BY_TCP, *NEARBY))}; got {', '.join(odd)}")

@@ -123,7 +123,7 @@ class Timeline:
     def outage(self, event: Event) -> float:
         """Returns the longest time without an acknowledged push after an event that does harm, before the next does.
 
-        It begins with the last push acknowledged before. Raises ValueError for an event that does no harm.
+        It begins with the last push acknowledged before. Raises ValueError if the event does no harm.
         """
         if event.what not in HARM:
             raise ValueError(f"what does harm is one of {', '.join(HARM)}, got {event.what}")

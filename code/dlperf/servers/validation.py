@@ -91,8 +91,8 @@ def check(known: Sequence[Point], unseen: Sequence[Point], costs: Sequence[str] 
 def fit(points: Sequence[Point], costs: Sequence[str] = COSTS) -> Cluster:
     """Returns the cluster whose predictions have the least squares of *relative* errors, with no constant negative.
 
-    Those that are not among ``costs``, or of which the points tell nothing, are 0. Raises ValueError for a cost that
-    is none of `COSTS`, and where there is no such cluster.
+    Those that are not among ``costs``, or of which the points tell nothing, are 0. Raises ValueError if one of
+    ``costs`` is none of `COSTS`, and if there is no such cluster.
     """
     if odd := set(costs) - set(COSTS):
         raise ValueError(f"costs are {', '.join(COSTS)}, got {', '.join(sorted(odd))}")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from booktools.commands.hashes import FOR_CUDA, blocks, split
+from booktools.commands.hashes import FOR_CUDA, LONG_LOCK, LONG_PINS, blocks, split
 from booktools.commands.install import CPU_LOCK, CUDA_LOCK, LOCK, LOCKED, PINS, differing, pinned
 from booktools.commands.kit import needs
 from tests.conftest import ROOT
@@ -36,11 +36,17 @@ def test_the_lock_has_every_version_that_is_pinned_and_all_that_these_need() -> 
     assert pinned(read(CPU_LOCK)) == {"torch": pins["torch"] + "+cpu"}
 
 
+def test_what_make_long_needs_besides_is_locked_apart() -> None:
+    pins, locked = pinned(read(LONG_PINS)), pinned(read(LONG_LOCK))
+    assert pins == locked
+    assert pins.keys() & pinned(read(LOCK)).keys() == set()
+
+
 def test_a_version_that_differs_or_is_lacking_is_found() -> None:
     assert differing({"a": "1", "b": "1", "c": "1"}, {"a": "1", "b": "2", "d": "1"}) == ["b", "c"]
 
 
-@pytest.mark.parametrize("name", [LOCK, CPU_LOCK, CUDA_LOCK])
+@pytest.mark.parametrize("name", [LOCK, CPU_LOCK, CUDA_LOCK, LONG_LOCK])
 def test_every_package_has_hashes_and_no_lock_names_a_host(name: str) -> None:
     text = read(name)
     assert [name for name, lines in blocks(text).items() if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", lines)] == []
@@ -55,9 +61,13 @@ def test_what_only_cuda_needs_stands_apart() -> None:
 
 
 def test_what_uv_resolves_is_parted_and_other_systems_are_left_out() -> None:
-    every, cuda = split(RESOLVED)
-    assert blocks(every).keys() == {"torch", "appnope"}
-    assert cuda.endswith(RESOLVED.partition("torch")[0])
+    locks = split(RESOLVED, {"torch"})
+    assert {name: list(blocks(text)) for name, text in locks.items()} == {
+        LOCK: ["appnope"],
+        CUDA_LOCK: ["nvidia-x"],
+        LONG_LOCK: ["torch"],
+    }
+    assert locks[CUDA_LOCK].endswith(RESOLVED.partition("torch")[0])
     assert pinned(cuda) == {"nvidia-x": "1"}
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
 import sys
+import tomllib
 import zipfile
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from booktools.commands import install
 from booktools.executions.fingerprint import locked
@@ -33,7 +36,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path, *lines: str, status:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(install, "PIP", (sys.executable, "pip.py"))
     monkeypatch.setattr(install, "CHECK", (sys.executable, "pip.py", "check"))
-    monkeypatch.setattr(install, "has_pip", lambda: True)
+    monkeypatch.setattr(install, "is_usable", lambda: True)
 
 
 def test_the_lock_is_read_as_the_book_reads_it() -> None:
@@ -179,6 +182,57 @@ def test_too_small_a_disk_is_named_before_anything_is_downloaded(
     assert install.main() == 1
     assert "1.0 GB are free, and the environment takes 3 GB" in capsys.readouterr().err
     assert not (tmp_path / "asked").exists()
+
+
+def test_versions_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = SpecifierSet(project["requires-python"])
+    assert [(3, minor) for minor in range(30) if wanted.contains(f"3.{minor}.1")] == list(install.SUPPORTED)
+
+
+@pytest.mark.parametrize("version", [(3, 10, 12), (3, 14, 0)])
+def test_a_wrong_python_is_named_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], version: tuple[int, ...]
+) -> None:
+    stand_in(monkeypatch, tmp_path)
+    python = SimpleNamespace(version_info=version, executable="/here/python", stderr=sys.stderr)
+    monkeypatch.setattr(install, "sys", python)
+    assert install.main() == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"The book needs Python 3.11, 3.12 or 3.13; /here/python is {'.'.join(map(str, version))}.")
+    assert "PYTHON=/path/to/python" in said
+    assert not (tmp_path / "asked").exists()
+
+
+def python_of(version: tuple[int, int], path: Path) -> Path:
+    """Returns a script that says to be a Python of another version, and runs what comes after ``-c``."""
+    code = f"import sys; sys.version_info = {(*version, 0)}; exec(sys.argv[1])"
+    path.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} -c "{code}" "$2"\necho started\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("target", ["test", "unlocked", ".venv/ready"])
+@pytest.mark.parametrize("version", [(3, 10), (3, 14), None])
+def test_make_names_a_wrong_python_at_once(tmp_path: Path, target: str, version: tuple[int, int] | None) -> None:
+    python = python_of(version, tmp_path / "python") if version else tmp_path / "absent"
+    command = ["make", "-f", str(ROOT / "Makefile"), target, f"PYTHON={python}"]
+    (tmp_path / "requirements.txt").touch()
+    (tmp_path / "pyproject.toml").touch()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode
+    remedy = f"PYTHON={python} is none of them. PYTHON=/path/to/python make … names one."
+    assert done.stderr.splitlines()[0] == f"The book needs Python 3.11, 3.12 or 3.13; {remedy}"
+    assert "started" not in done.stdout
+
+
+def test_an_environment_of_another_python_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    python_of((3, 13), tmp_path / install.PYTHON)
+    assert install.is_usable()
+    python_of((3, 10), tmp_path / install.PYTHON)
+    assert not install.is_usable()
 
 
 def test_an_interrupted_one_says_that_it_goes_on(

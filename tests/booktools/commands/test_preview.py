@@ -107,7 +107,7 @@ def test_the_committed_records_name_what_is_compared() -> None:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The editions that are asked for, none of which is built."""
     asked: list[tuple[str, bool]] = []
-    monkeypatch.setattr(preview, "build", lambda book, name, quiet: asked.append((name, quiet)) or 0)
+    monkeypatch.setattr(preview, "build", lambda book, name, quiet, planned: asked.append((name, planned)) or 0)
     monkeypatch.chdir(ROOT)
     return asked
 

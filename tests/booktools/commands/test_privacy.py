@@ -33,6 +33,16 @@ def test_this_machine_knows_its_folders_and_longer_ones_come_first() -> None:
     assert known == sorted(known, key=lambda each: -len(each))
 
 
+def test_a_user_without_a_name_has_none_to_replace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*given: object) -> None:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    for name in ("HOME", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert "user" not in privacy.names().values()
+
+
 @pytest.mark.parametrize(("text", "what"), [
     ("File /home/ada/x.py", "a folder of a user: /home/ada"),
     (r"C:\Users\Ada\x.py", "a folder of a user: C:\\Users\\Ada"),

@@ -12,7 +12,7 @@ import pytest
 from booktools.commands import recording
 from booktools.executions import canary, execute
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 from tests.booktools.executions.test_canary import QUIET, song
 
 

@@ -12,7 +12,8 @@ from booktools.executions.records import BORROWED, PARTLY, Machine, borrow
 from booktools.show.catalogue import Catalogue
 from booktools.show.edition import Edition
 from booktools.source.book import Book
-from booktools.source.notebook import KEY, glue
+from booktools.source.kernel import KEY
+from booktools.source.notebook import glue
 from tests.booktools.claims.test_claims import executed, machine
 from tests.conftest import ROOT
 

@@ -13,7 +13,7 @@ from booktools.executions.canary import best, slowest, unsettled
 from booktools.executions.executions import Execution
 from booktools.executions.records import Machine
 from booktools.source.book import Book
-from booktools.source.notebook import KEY
+from booktools.source.kernel import KEY
 
 QUIET = {"operator": 2e-6, "step": 1e-3}
 
@@ -69,7 +69,7 @@ def test_of_several_pages_each_keeps_what_the_clocks_said_around_it(
     """What was said after one page is what is said before the next."""
     told: list[dict[str, float]] = []
 
-    def ask() -> dict[str, float]:
+    def ask(timeout: float) -> dict[str, float]:
         told.append({"step": len(told) + 1.0})
         return told[-1]
 

@@ -19,8 +19,7 @@ from booktools.executions.executions import load_execution
 from booktools.executions.prepare import prepare
 from booktools.executions.short import rule
 from booktools.source.book import Book, BookError
-from booktools.source.notebook import KEY
-from booktools.source.page import pages_with_cells
+from booktools.source.kernel import KEY
 from tests.conftest import ROOT
 
 
@@ -64,10 +63,6 @@ def test_the_longest_pages_begin_and_none_follows_a_long_one(monkeypatch: pytest
     assert short.longest_first("abcdex", workers=2) == ["x", "a", "b", "c", "d", "e"]  # nobody knows how long x takes
     assert short.longest_first("abc", workers=8) == ["b", "a", "c"]
     assert short.longest_first("", workers=2) == []
-
-
-def test_every_page_has_seconds_in_short() -> None:
-    assert short.SECONDS.keys() == set(pages_with_cells(Book(ROOT)))
 
 
 def test_what_the_rule_names_is_there() -> None:

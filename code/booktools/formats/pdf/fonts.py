@@ -66,7 +66,7 @@ def _machine_rules(family: str, names: tuple[str, ...], wanted: set[str], needed
         if needed:
             raise BookError(
                 f"the PDF needs a font with Han characters, one of: {', '.join(names)}; "
-                "on Debian and Ubuntu, apt install fonts-noto-cjk brings one"
+                "on Debian and Ubuntu: apt install fonts-noto-cjk"
             )
         return
     weights = {int(entry.weight): entry for entry in known if entry.name == name}

@@ -78,8 +78,8 @@ class Scheduler(AbstractContextManager):
         Without a ``device`` it is called on the first. ``fn`` may touch
         what others write only as ``reads`` and ``writes`` say. Where an
         operation whose result it reads fails, it is skipped and fails
-        alike. ValueError for a device that the engine does not have,
-        RuntimeError once it is closed.
+        alike. Raises ValueError if the engine has no such device,
+        RuntimeError if it is closed.
         """
         device = str(device or self.devices[0])
         if device not in self._queues:
