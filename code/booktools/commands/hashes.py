@@ -19,7 +19,7 @@ LONG_PINS, LONG_LOCK = "requirements-long.txt", "requirements-long.lock"
 """What `make long` needs besides."""
 HEAD = "# Written by make lock from the pins: every file that may be installed, by its SHA-256.\n"
 FOR_CUDA = r"nvidia-|cuda-|triton$"
-NOT_OURS = r"sys_platform == 'win32'|implementation_name == 'pypy'"
+NOT_OURS = r"sys_platform == '(win32|emscripten)'|implementation_name == 'pypy'"
 
 
 def blocks(lock: str) -> dict[str, str]:

@@ -68,7 +68,7 @@ def test_what_uv_resolves_is_parted_and_other_systems_are_left_out() -> None:
         LONG_LOCK: ["torch"],
     }
     assert locks[CUDA_LOCK].endswith(RESOLVED.partition("torch")[0])
-    assert pinned(cuda) == {"nvidia-x": "1"}
+    assert pinned(locks[CUDA_LOCK]) == {"nvidia-x": "1"}
 
 
 def test_makefile_and_dockerfile_install_from_the_locks() -> None:
