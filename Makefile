@@ -56,9 +56,9 @@ install: $(READY) ## make the environment
 # uv writes the locks, and nobody needs it to install from them: it lives apart.
 lock: ## write the locks anew: every file of the versions in requirements.txt, by its hash (needs a network)
 	@test -n "$(PYTHON)" || { echo "$(NO_PYTHON)"; exit 1; }
-	@$(PYTHON) -m venv --clear _build/lock
-	@_build/lock/bin/python -m pip install -q --disable-pip-version-check --only-binary=:all: uv==0.13.9
-	@PYTHONPATH=code _build/lock/bin/python -m booktools.commands.hashes
+	@$(PYTHON) -m venv --clear _build/uv
+	@_build/uv/bin/python -m pip install -q --disable-pip-version-check --only-binary=:all: uv==0.13.9
+	@PYTHONPATH=code _build/uv/bin/python -m booktools.commands.hashes
 
 # Threads that spin while they wait take the cores from whoever they wait for, if there is more work than cores.
 check short processes: export OMP_WAIT_POLICY = PASSIVE

@@ -81,6 +81,8 @@ NOT_SHOWN = {
     "async.slow-front-serial-fit": "what the page's prediction is told from",
     "async.free-more-predicted": "batches, whose bytes are those of async.free-fit",
     "compilers.mlp-free-fit": "what the page's prediction is told from",
+    "concise.here-fit": "a median of fits that are shown one by one",
+    "concise.here-free-fit": "the same of a model that sends nothing",
     "hardware.told-both": "over what was measured, it is hardware.remedy-fit",
     "hardware.type-fit": "measured over predicted: hardware.told-type and hardware.gain-type are divided",
     "hardware.ways-told": "a count of places",
