@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from booktools.claims.claims import Bound, Claim, Outcome, Rival
+from booktools.claims.claims import Bound, Claim, Outcome, Records, Rival
 from booktools.claims.predictions import Prediction, fit, pair, stated
 
 
@@ -15,6 +15,20 @@ def gains_alike(measured: float, predicted: float, within: float = 0.25, resolve
     above one, so that no gain at all does not pass; and half as fast is as far from one as twice.
     """
     return abs(log(measured / predicted)) <= max(within * abs(log(predicted)), resolved)
+
+
+GAINS = ("hardware.gain-both", "hardware.told-both")
+
+
+def gain_alike(r: Records) -> bool:
+    """Returns whether the median gain by both remedies is the predicted one (`gains_alike`)."""
+    return gains_alike(r["hardware.gain-both"].median, r["hardware.told-both"])
+
+
+def _within_spread(r: Records) -> bool:
+    """Returns whether the predicted speed lies between the quartiles of the measured one."""
+    low, high = r["hardware.gain-both"].quartiles
+    return low <= r["hardware.told-both"] <= high
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -201,11 +215,13 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="hardware.predicted",
-        keys=("hardware.gain-both", "hardware.told-both"),
+        keys=GAINS,
         # was the ratio of the two speeds to within 1.1, which no gain at all passed where little was predicted.
         # A quarter of the gain more or less would change no decision.
-        holds=lambda r: gains_alike(r["hardware.gain-both"].median, r["hardware.told-both"]),
+        holds=gain_alike,
     ),
+    Outcome("hardware.told-within", GAINS, lambda r: not gain_alike(r) and _within_spread(r)),
+    Outcome("hardware.told-apart", GAINS, lambda r: not gain_alike(r) and not _within_spread(r)),
     Outcome(
         id="hardware.layout-wins",
         keys=("hardware.gain-layout",),

@@ -310,6 +310,11 @@ OUTCOMES = (
         holds=lambda r: r["multigpu.network-4-step"].quartiles[1] < r["multigpu.network-8-step"].quartiles[0],
     ),
     Outcome(
+        id="multigpu.eight-helps",
+        keys=("multigpu.network-1-step", "multigpu.network-8-step"),
+        holds=lambda r: r["multigpu.network-8-step"].quartiles[1] < r["multigpu.network-1-step"].quartiles[0],
+    ),
+    Outcome(
         id="multigpu.pieces",
         keys=("multigpu.network-1-computing", "multigpu.network-8-computing"),
         holds=lambda r: r["multigpu.network-8-computing"].median > 1.05 * r["multigpu.network-1-computing"].median,

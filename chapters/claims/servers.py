@@ -234,6 +234,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux",),
     ),
     Outcome(
+        id="servers.parts-slower",
+        keys=("servers.parts-ring",),
+        holds=lambda r: r["servers.parts-ring"].quartiles[0] > 1,
+        needs=("linux",),
+    ),
+    Outcome(
         id="servers.parts-later",
         keys=("servers.parts-late", "servers.ring-late"),
         holds=lambda r: r["servers.parts-late"] > 1.1 * r["servers.ring-late"],
