@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 
+from booktools.commands import recording
 from booktools.commands.record_check import check_record, report_on
 from booktools.commands.recording import without_warnings
 from booktools.executions import canary
@@ -61,6 +64,21 @@ def test_what_may_be_private_is_named_with_its_page(recorded: Book) -> None:
     cell.outputs.append(nbformat.v4.new_output("stream", text="in /home/ada/book\n"))
     nbformat.write(notebook, path)
     assert report_on(recorded, "mine").wrong == ["tiny: it may be private: a folder of a user: /home/ada"]
+
+
+def test_a_page_that_is_recorded_again_tells_of_its_last_execution(
+    executed: Book, recorded: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(executed.notebooks, recorded.notebooks)
+
+    def told() -> dict[str, Any]:
+        return dict(nbformat.read(recorded.records / "mine" / "tiny.ipynb", as_version=4).metadata[KEY])
+
+    before = told()
+    monkeypatch.setattr(canary, "ask", lambda timeout: {"step": 1.0})
+    recording.record_machine(recorded, "mine")
+    assert told()["environment"]["date"] > before["environment"]["date"]
+    assert told()["seconds"] != before["seconds"]
 
 
 def test_a_name_that_no_record_has_is_answered_by_those_that_there_are(recorded: Book) -> None:

@@ -77,6 +77,8 @@ def execute(book: Book, page: str, path: Path, prefix: str = "") -> None:
     if is_short():
         raise BookError(f"{SHORT} is set: only tests execute in short; unset it, and what is measured may be shown")
     notebook = open_notebook(path)
+    for told in ("environment", "seconds", canary.KEY):  # by an execution before this one
+        notebook.metadata[KEY].pop(told, None)
     current = source(book, page)
     name, cells = book.relative(current.path), current.cells
     index = 0
