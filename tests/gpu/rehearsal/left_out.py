@@ -59,7 +59,7 @@ NOT_REHEARSED = {
         (
             "S, shapes = 2**23, None",
             "sizes = [2**n for n in (12, 15, 18, 20, 23, 24)]",
-            "levels = None",
+            "levels, tried = None, (2**12, 2**18, S)",
             "layouts = {",
             "ciphers = None",
             "seconds, dense = 3.0, {}",
