@@ -30,6 +30,8 @@ for profile, examples in (("book", EXAMPLES), ("long", 10 * EXAMPLES)):
 settings.load_profile("book")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started pytest in the background: tests send Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for name in [name for name in os.environ if name.startswith(("MAKE", "MFLAGS"))]:
+    del os.environ[name]  # `make` started pytest: one that a test starts is no part of it, and says nothing of its jobs
 
 
 def copy_tiny_book(folder: Path) -> Book:
