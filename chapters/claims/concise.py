@@ -186,6 +186,12 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome(  # the goal was set before the number was known
         "concise.here", ("concise.here-error",), lambda r: r["concise.here-error"] <= 0.1, needs=("linux", "cores>=2")
     ),
+    Outcome(  # where sending decides little, no formula of it can be far off
+        id="concise.here-tests",
+        keys=("concise.here-error", "concise.here-free-error"),
+        holds=lambda r: r["concise.here-free-error"] > 2 * r["concise.here-error"],
+        needs=("linux", "cores>=2"),
+    ),
     Outcome("concise.again-told", ("concise.again-fit",), lambda r: _is_near(r["concise.again-fit"], 0.1)),
     Outcome(  # by as much as hosts-faster asks of the measured steps
         "concise.told-faster",

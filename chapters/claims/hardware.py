@@ -221,6 +221,11 @@ OUTCOMES: tuple[Outcome, ...] = (
         holds=gain_alike,
     ),
     Outcome("hardware.told-within", GAINS, lambda r: not gain_alike(r) and _within_spread(r)),
+    Outcome(
+        id="hardware.gain-open",
+        keys=GAINS,
+        holds=lambda r: not gain_alike(r) and _within_spread(r) and r["hardware.gain-both"].quartiles[0] <= 1,
+    ),
     Outcome("hardware.told-apart", GAINS, lambda r: not gain_alike(r) and not _within_spread(r)),
     Outcome(
         id="hardware.layout-wins",

@@ -114,7 +114,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         id="parallel.as-ready",
-        basis="prediction",
+        basis="record",
         keys=("parallel.as-ready-told", "parallel.as-ready-gain"),
         holds=lambda r: _is_near(r["parallel.as-ready-told"] / r["parallel.as-ready-gain"].median, 0.85, 1.15),
         needs=("cores>=2",),
@@ -299,7 +299,7 @@ OUTCOMES = (
     Outcome(
         id="parallel.relay",
         keys=("parallel.relay-fit",),
-        holds=lambda r: r["parallel.relay-fit"].median > 0.9,
+        holds=lambda r: r["parallel.relay-fit"].quartiles[0] > 0.9,
     ),
     Outcome(
         id="parallel.small-buckets",

@@ -14,6 +14,14 @@ from dlperf.measuring import prediction
 from dlperf.models.cost import operators
 
 WORDS, LENGTH = 1000, 64
+
+
+def shared(width: int) -> dict[str, int]:
+    """Returns what Llama's and BERT's configurations of a width have in common."""
+    sizes = {"hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": width // 32}
+    return {"vocab_size": WORDS, "max_position_embeddings": LENGTH, **sizes}
+
+
 CONFIGURATIONS: dict[str, tuple[Callable[..., torch.nn.Module], Callable[[int], transformers.PretrainedConfig]]] = {
     "GPT-2": (
         transformers.GPT2LMHeadModel,
@@ -24,25 +32,12 @@ CONFIGURATIONS: dict[str, tuple[Callable[..., torch.nn.Module], Callable[[int], 
     "Llama": (
         transformers.LlamaForCausalLM,
         lambda width: transformers.LlamaConfig(
-            vocab_size=WORDS,
-            max_position_embeddings=LENGTH,
-            hidden_size=width,
-            intermediate_size=3 * width,
-            num_hidden_layers=2,
-            num_attention_heads=width // 32,
-            num_key_value_heads=width // 64,
+            **shared(width), intermediate_size=3 * width, num_key_value_heads=width // 64
         ),
     ),
     "BERT": (
         transformers.BertForMaskedLM,
-        lambda width: transformers.BertConfig(
-            vocab_size=WORDS,
-            max_position_embeddings=LENGTH,
-            hidden_size=width,
-            intermediate_size=4 * width,
-            num_hidden_layers=2,
-            num_attention_heads=width // 32,
-        ),
+        lambda width: transformers.BertConfig(**shared(width), intermediate_size=4 * width),
     ),
 }
 """By name, a model and its configuration of a width, with weights at random: nothing is fetched."""
