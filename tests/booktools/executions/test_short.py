@@ -87,6 +87,23 @@ def test_processes_of_a_short_execution_import_the_shortened_book(tmp_path: Path
         assert done.stdout.strip() == said, done.stderr
 
 
+def test_a_module_is_rewritten_once_for_all_processes_until_its_text_changes(tmp_path: Path) -> None:
+    """Each text twice: what reads it the second time finds what the first has kept, and the same is in it."""
+    package, kept = tmp_path / "dlperf", tmp_path / "kept"
+    package.mkdir()
+    program = (
+        "import booktools.executions.short.loader as l; rewritten = l.shorten; l.activate();"
+        " l.shorten = lambda tree: print('rewritten') or rewritten(tree); import dlperf; print(dlperf.f(9))"
+    )
+    path = os.pathsep.join((str(tmp_path), str(ROOT / "code")))
+    given = {**os.environ, "PYTHONPATH": path, short.KEPT: str(kept)}
+    for added, said in (("", "rewritten\n1"), ("", "1"), (" + 1", "rewritten\n2"), (" + 1", "2")):
+        (package / "__init__.py").write_text(f"def f(repeats: int) -> int:\n    return repeats{added}\n")
+        done = subprocess.run([sys.executable, "-c", program], env=given, capture_output=True, text=True)
+        assert done.stdout.strip() == said, done.stderr
+    assert len(list(kept.iterdir())) == 2
+
+
 def test_short_executions_have_a_folder_and_a_mark_of_their_own(tiny: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     full, _ = prepare(tiny, "tiny")
     monkeypatch.setenv(short.SHORT, "1")

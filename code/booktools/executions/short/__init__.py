@@ -21,12 +21,15 @@ from booktools.source.short_flag import SHORT
 MARK = "short"
 """What says in the metadata of a notebook that its execution was short."""
 
+KEPT = "BOOKTOOLS_SHORT_KEPT"
+"""The environment's name for the folder of rewritten modules, whose users all edit alike; without it, none is kept."""
+
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",  # threads that wait for one another take a hundred times as long beside a busy neighbour
     "MKL_NUM_THREADS": "1",
     "OMP_WAIT_POLICY": "PASSIVE",
     "AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL": "O0",
-    "PYTHONDONTWRITEBYTECODE": "1",
+    "TORCHINDUCTOR_VEC_ISA_OK": "1",  # else each new folder of results first tries the compiler out, for five seconds
 }
 """Settings of other programs that make an execution shorter."""
 
@@ -60,7 +63,8 @@ def longest_first(pages: Iterable[str], workers: int = 1) -> list[str]:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Returns the environment variables of processes that execute in short; ``folder`` is for IPython's start."""
+    """Returns the environment variables of processes that execute in short; ``folder`` is for IPython's start, and for
+    what has been rewritten."""
     startup = folder / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True, exist_ok=True)
     shutil.copy(HERE / "kernel.py", startup / "short.py")
@@ -68,6 +72,7 @@ def variables(folder: Path) -> dict[str, str]:
     return {
         **ENVIRONMENT,
         SHORT: "1",
+        KEPT: str(folder / "kept"),
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE / "site"), str(HERE.parents[2]), before))),
     }

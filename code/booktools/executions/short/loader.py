@@ -1,15 +1,25 @@
-"""Importing ``dlperf`` for a short execution: each module is rewritten by the rule before it is compiled."""
+"""Importing ``dlperf`` for a short execution: each module is rewritten by the rule before it is compiled.
+
+Of an execution's hundred processes only the first does so: the others find it in a folder, where they are given one.
+"""
 
 from __future__ import annotations
 
 import ast
+import functools
+import hashlib
 import importlib.abc
 import importlib.machinery
+import marshal
+import os
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from booktools.executions.short import KEPT
 from booktools.executions.short.rule import FUNCTIONS, HELPERS, shorten
 
 Edit = Callable[[ast.Module, str], ast.Module]
@@ -18,15 +28,41 @@ After = Callable[[ModuleType], None]
 """What else is done to a module that has been imported."""
 
 
+@functools.cache
+def _rule() -> bytes:
+    """Returns what a rewritten module depends on, beside its own text."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return b"".join((sys.version.encode(), *(file.read_bytes() for file in files)))
+
+
+def kept(path: str, text: bytes, rewrite: Callable[[], CodeType]) -> CodeType:
+    """Returns the code of a module that `KEPT` has for this ``path``, ``text`` and rule, else of ``rewrite``."""
+    if not (folder := os.environ.get(KEPT)):
+        return rewrite()
+    file = Path(folder, hashlib.sha256(b"\0".join((path.encode(), text, _rule()))).hexdigest())
+    if file.exists():
+        return marshal.loads(file.read_bytes())
+    code = rewrite()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as own:  # whoever reads meanwhile finds all or nothing
+        own.write(marshal.dumps(code))
+    os.replace(own.name, file)
+    return code
+
+
 class _Loader(importlib.machinery.SourceFileLoader):
     def __init__(self, name: str, path: str, edit: Edit, after: After) -> None:
         super().__init__(name, path)
         self.edit, self.after = edit, after
 
     def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)  # never from or to a cache: the code is not what the file says
-        tree = self.edit(ast.parse(self.get_data(path), path), path)
-        return compile(shorten(tree), path, "exec", dont_inherit=True)
+        path = self.get_filename(fullname)  # never from or to Python's own cache: the code is not what the file says
+        text = self.get_data(path)
+
+        def rewrite() -> CodeType:
+            return compile(shorten(self.edit(ast.parse(text, path), path)), path, "exec", dont_inherit=True)
+
+        return kept(path, text, rewrite)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__.update(HELPERS)
