@@ -20,6 +20,7 @@ from rehearsal.execution import ROOT, Rehearsal, copy_of_the_book, rehearse, var
 from rehearsal.forks import Forks
 from rehearsal.gpu_lines import gpu_only, read_page
 from rehearsal.left_out import left_out
+from rehearsal.selection import unlike_on_more
 from simulated_cuda import VERSION
 from simulated_cuda.build import library as built
 
@@ -135,7 +136,10 @@ class Rehearsals:
         folder.mkdir()
         given = variables(folder, self.lines, self.library, devices)
         if devices > 1:
-            return rehearse(self.books[devices], page, folder, given, self.begun[page, 1].result().using)
+            one = self.begun[page, 1].result()
+            return rehearse(
+                self.books[devices], page, folder, given, unlike_on_more(sources(page), one.using, one.counting)
+            )
         return rehearse(self.books[devices], page, folder, given, instead=in_short(page))
 
     def __call__(self, page: str, devices: int) -> Rehearsal:

@@ -1,14 +1,17 @@
-"""The rehearsal on two GPUs executes the cells that use a GPU, and what they need."""
+"""The rehearsal on two GPUs executes the cells that may do something else there than on one, and what they need."""
 
 from __future__ import annotations
 
 import nbformat
 import pytest
 from rehearsal.left_out import NOT_REHEARSED, as_if_rehearsed, left_out, named
-from rehearsal.selection import from_a_gpu, needed
+from rehearsal.selection import from_a_gpu, needed, unlike_on_more
 
 from dlperf.records import MIME, PREFIX
+from tests.conftest import ROOT
 from tests.gpu.conftest import PAGES, Rehearsals, sources
+
+DLPERF = ROOT / "code" / "dlperf"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,18 @@ def test_what_cells_take_from_those_that_use_a_gpu(
     assert from_a_gpu(cells, used, chosen, frozenset({"known"})) == given
 
 
+@pytest.mark.parametrize(
+    ("cells", "counting", "unlike"),
+    [
+        (["d = try_gpu()", "x = d"], set(), set()),
+        (["all = try_all_gpus()", "d = try_gpu()", "x = all", "y = x"], {0}, {0, 2, 3}),
+    ],
+)
+def test_what_may_do_something_else_with_two_gpus(cells: list[str], counting: set[int], unlike: set[int]) -> None:
+    assert unlike_on_more(cells, set(range(len(cells))), counting) == unlike
+    assert unlike_on_more(cells, counting, counting) == counting
+
+
 def test_cells_that_are_not_rehearsed_are_named_once() -> None:
     assert NOT_REHEARSED.keys() <= set(PAGES)
     for page, said in NOT_REHEARSED.items():
@@ -75,6 +90,14 @@ def test_an_executed_cell_gets_the_environment_of_a_rehearsal() -> None:
     assert content["environment"] == {"cpu": "x"}  # that of the cell is as it was
 
 
+def test_whoever_counts_gpus_asks_the_book_for_all_of_them() -> None:
+    """But for scripts that readers take along, which processes of their own run."""
+    counts = lambda path: "device_count()" in path.read_text(encoding="utf-8")
+    modules = {str(path.relative_to(DLPERF)) for path in DLPERF.rglob("*.py") if counts(path)}
+    assert {name for name in modules if not name.startswith("concise/ladder/")} == {"device.py", "multigpu/plain.py"}
+    assert not [page for page in PAGES for cell in sources(page) if "device_count()" in cell]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_what_is_not_rehearsed_takes_nothing_from_a_gpu(rehearsals: Rehearsals, page: str) -> None:
     one, cells = rehearsals(page, 1), sources(page)
@@ -86,8 +109,11 @@ def test_what_is_not_rehearsed_takes_nothing_from_a_gpu(rehearsals: Rehearsals, 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_is_left_out_reaches_no_line_for_a_gpu(rehearsals: Rehearsals, page: str) -> None:
+def test_what_counts_gpus_is_rehearsed_on_two(rehearsals: Rehearsals, page: str) -> None:
+    """And counts them there too; `tests/long/gpu` rehearses the others, and compares the lines that they reach."""
     one, two = (rehearsals(page, devices) for devices in (1, 2))
-    print(f"{page}: left out with two GPUs: {sorted(one.seconds.keys() - two.seconds.keys())}")
-    assert one.using <= two.seconds.keys()
-    assert one.reached <= two.reached
+    print(
+        f"{page}: {sorted(one.counting)} count; not rehearsed on two: {sorted(one.seconds.keys() - two.seconds.keys())}"
+    )
+    assert one.counting <= one.using
+    assert one.counting <= two.counting <= two.using

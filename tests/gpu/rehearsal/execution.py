@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from rehearsal.left_out import as_if_rehearsed
 from rehearsal.loader import LINES, REACHED
-from rehearsal.selection import ASKED, USING, needed
+from rehearsal.selection import ASKED, COUNTED, COUNTING, USING, needed
 
 from booktools.executions import short
 from booktools.executions.execute import TIMEOUTS
@@ -25,7 +25,7 @@ from booktools.source.notebook import code_cells, read_records
 
 GPU = Path(__file__).resolve().parents[1]
 ROOT = GPU.parents[1]
-LIMIT = 1200
+LIMIT = 2400
 """Seconds for one cell: it only ends a hang."""
 
 
@@ -33,7 +33,8 @@ LIMIT = 1200
 class Rehearsal:
     """A page that was executed: ``error`` if a cell raised, races, lines reached, seconds by cell.
 
-    ``using`` are the numbers of the cells that use a GPU, ``left_out`` of those that were not rehearsed.
+    ``using`` are the numbers of the cells that use a GPU, ``counting`` of those that count them, ``left_out`` of those
+    that were not rehearsed.
     """
 
     page: str
@@ -43,6 +44,7 @@ class Rehearsal:
     reached: set[str]
     seconds: dict[int, float]
     using: set[int]
+    counting: set[int]
     left_out: set[int]
 
 
@@ -78,9 +80,12 @@ def variables(folder: Path, lines: Path, library: Path | None, devices: int) -> 
         "SIMULATED_CUDA_RACES": str(folder / "races"),
         "SIMULATED_CUDA_USED": str(folder / "used"),
         ASKED: str(folder / "asked"),
+        COUNTED: str(folder / "counted"),
         USING: str(folder / "using"),
+        COUNTING: str(folder / "counting"),
         LINES: str(lines),
         REACHED: str(folder / "reached"),
+        short.KEPT: str(lines.parent / "kept"),
         "PYTHONPATH": os.pathsep.join((str(GPU / "site"), str(ROOT / "code"))),
         "IPYTHONDIR": str(folder / "ipython"),
         "TORCHINDUCTOR_CACHE_DIR": str(kept / "inductor"),
@@ -124,7 +129,8 @@ def rehearse(
     )
     error = ""
     try:
-        client.execute(env=given)
+        if chosen:  # a kernel starts for no less
+            client.execute(env=given)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as failed:
         error = f"{page}, cell {chosen[len(begun) - 1]}: {failed}"
     ends = [*begun[1:], time.monotonic()]
@@ -142,5 +148,5 @@ def rehearse(
     stamp(target)
     read = lambda name: (folder / name).read_text().splitlines() if (folder / name).exists() else []
     spent = {number: end - start for number, start, end in zip(chosen, begun, ends, strict=False)}
-    using = {chosen[int(number)] for number in read("using")}
-    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent, using, set(instead))
+    using, counting = ({chosen[int(number)] for number in read(name)} for name in ("using", "counting"))
+    return Rehearsal(page, target, error, read("races"), set(read("reached")), spent, using, counting, set(instead))

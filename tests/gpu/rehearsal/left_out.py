@@ -42,21 +42,38 @@ NOT_REHEARSED = {
             'script = "sharded.py --epochs 1 --width 128 --pieces 1"',
             "killed = rungs.run_killed(",
             'wrapping = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"',
+            "from dlperf.concise import twins",
         ),
         frozenset({"keep", "crew"}),  # two hosts, which are processes of this machine
     ),
     "compilers": Page(
-        "a small network is compiled for a processor, packed, and loaded by a program in C++: 50 s",
-        ("trained, folder = compilation.mlp(), Path(tempfile.mkdtemp())",),
-        frozenset({"rows"}),  # bound anew where it is read
+        "small networks and functions are compiled for a processor, packed, and loaded by a program in C++: 130 s",
+        (
+            "def our_own(fn, x):",
+            "trained, folder = compilation.mlp(), Path(tempfile.mkdtemp())",
+            "net, rows = torch.nn.Linear(128, 512), torch.randn(2048, 128)",
+            "def exponentials(x):",
+        ),
+        frozenset({"rows", "ways", "pair", "written"}),  # bound anew where they are read
     ),
     "measuring": Page(
-        "two shares of additions on one core and on several: 20 s",
-        ("serial, parallel = 100_000, 900_000",),
+        "additions on one core and on several, and a processor's calls in a new process: 35 s",
+        ("serial, parallel = 100_000, 900_000", 'decompose = "lambda: p.torch.linalg.svd(p.torch.ones(32, 32))"'),
+    ),
+    "multigpu": Page(
+        "processes, of which each would have a GPU on a machine with eight, train LeNet: 25 s",
+        ("from dlperf.multigpu import datasets, lenet",),
+        frozenset({"eight", "slow"}),  # a crew of eight, and a link between hosts
+    ),
+    "parallel": Page(
+        "operators of a processor, on one thread and on several: 20 s",
+        ("pairs = {name: operators.paired(s, threads) for name, s in nets.items()}",),
     ),
     "servers": Page(
-        "messages between processes and hosts, and one of them killed: 130 s",
+        "messages between processes and hosts, and one of them killed: 170 s",
         (
+            "config = local.config(servers=2, workers=1)",
+            'record("servers.asked", drawings_scale.table((4, 64, 4096)))',
             "S, shapes = 2**23, None",
             "sizes = [2**n for n in (12, 15, 18, 20, 23, 24)]",
             "levels, tried = None, (2**12, 2**18, S)",
@@ -69,6 +86,11 @@ NOT_REHEARSED = {
             "from dlperf.servers import hogwild, sparse_data",
         ),
         frozenset({"way"}),  # bound anew where it is read
+    ),
+    "slow": Page(
+        "processes that torchrun starts on this machine: 60 s",
+        ("from dlperf.slow import launched",),
+        frozenset({"here"}),  # says which machine it is
     ),
 }
 """By page; seconds are those of the cells on one simulated GPU, on two cores beside other work."""

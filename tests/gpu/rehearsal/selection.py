@@ -1,8 +1,10 @@
-"""Which cells of a page use a GPU, and which others they need: a rehearsal on more GPUs leaves out the rest.
+"""Which cells of a page use a GPU, which of these may do something else with two, and which others they need.
 
-A cell *uses* a GPU if something runs on one or is waited for, in whichever process; if it asks how many there are; or
-if it reaches a line of ``dlperf`` for a GPU that no cell before it reached. All others do the same with one GPU and
-with two. It needs the cells before it that bind a name which it reads, or change the object of that name.
+A cell *uses* a GPU if something runs on one or is waited for, in whichever process; if it asks for GPUs; or if it
+reaches a line of ``dlperf`` for a GPU that no cell before it reached. It *counts* them if it asks for all of them, to
+do more than take the first or wait for each. With two GPUs those that count may do something else, and those that read
+what these have bound: a rehearsal on more GPUs leaves out the rest, but for what they need. A cell needs the cells
+before it that bind a name which it reads, or change the object of that name.
 """
 
 from __future__ import annotations
@@ -20,44 +22,61 @@ TRIES = 5
 ASKED = "REHEARSAL_ASKED"
 """The environment's name for a file that grows when a process asks how many GPUs there are."""
 
-USING = "REHEARSAL_USING"
-"""Its name for the file to which the numbers of the cells that use a GPU are written, counted from 0."""
+COUNTED = "REHEARSAL_COUNTED"
+"""Its name for a file that grows when a process counts the GPUs."""
+
+USING, COUNTING = "REHEARSAL_USING", "REHEARSAL_COUNTING"
+"""Its names for the files to which the numbers of cells are written that use a GPU, and that count them; from 0."""
 
 GROWING = (ASKED, "REHEARSAL_REACHED", "SIMULATED_CUDA_USED")
 """Its names for files that grow when some process uses a GPU."""
+
+ALIKE = {("dlperf.device", "synchronize"), ("dlperf.timing", "clock")}
+"""Functions that ask for all GPUs and do the same with each: they wait for it."""
 
 
 def asking(fn: Callable[[], Any]) -> Callable[[], Any]:
     """Returns ``fn``, which returns all GPUs, noting that it was called; not where the environment names them."""
 
     def noted() -> Any:
-        if sys._getframe(1).f_globals.get("__name__") != "dlperf.environment":
+        caller = sys._getframe(1)
+        module, name = caller.f_globals.get("__name__"), caller.f_code.co_name
+        if module != "dlperf.environment":
             _append(ASKED, "asked")
+            first = (module, name) == ("dlperf.device", "try_gpu") and caller.f_locals["i"] == 0
+            if not first and (module, name) not in ALIKE:
+                _append(COUNTED, "counted")
         return fn()
 
     return noted
 
 
 def watch(shell: Any) -> None:
-    """Makes a kernel note which of its cells use a GPU."""
+    """Makes a kernel note which of its cells use a GPU, and which count them."""
     import simulated_cuda
 
-    def seen() -> tuple[int, ...]:
-        files = [Path(os.environ[name]) for name in GROWING]
-        return sum(simulated_cuda.counts().values()), *(file.stat().st_size for file in files if file.exists())
+    def used() -> tuple[int, ...]:
+        return sum(simulated_cuda.counts().values()), *map(_size, GROWING)
 
-    number, before = -1, seen()
+    number, before, counted = -1, used(), _size(COUNTED)
 
     def begin(_: Any) -> None:
-        nonlocal number, before
-        number, before = number + 1, seen()
+        nonlocal number, before, counted
+        number, before, counted = number + 1, used(), _size(COUNTED)
 
     def end(_: Any) -> None:
-        if seen() != before:
+        if used() != before:
             _append(USING, str(number))
+        if _size(COUNTED) != counted:
+            _append(COUNTING, str(number))
 
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
+
+
+def _size(variable: str) -> int:
+    file = Path(os.environ[variable])
+    return file.stat().st_size if file.exists() else 0
 
 
 def _append(variable: str, line: str) -> None:
@@ -75,6 +94,11 @@ def needed(cells: list[str], used: set[int]) -> set[int]:
             kept.add(number)
             wanted = (wanted - _surely_bound(parsed[number])) | _read(parsed[number])
     return kept
+
+
+def unlike_on_more(cells: list[str], used: set[int], counting: set[int]) -> set[int]:
+    """Returns the numbers of the cells ``used`` that may do something else with more GPUs than one."""
+    return used & dependents(cells, counting)
 
 
 def dependents(cells: list[str], chosen: set[int]) -> set[int]:
