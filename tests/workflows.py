@@ -36,7 +36,7 @@ KEYS = {"name", "on", "permissions", "concurrency", "jobs"}
 JOB_KEYS = {"name", "needs", "if", "runs-on", "environment", "timeout-minutes", "permissions", "strategy", "steps"}
 STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env"}
 """What a workflow, a job and a step may say: no container, shell or default that changes what a line means."""
-VARIABLES = {"MACHINE", "GH_TOKEN", "UNLOCKED", "LINKS"}
+VARIABLES = {"MACHINE", "GH_TOKEN", "UNLOCKED", "LINKS", "PART"}
 """What a step may set: nothing that make or a shell acts on."""
 WITHOUT_INSTALLING = {"propose", "push", "report"}
 """The targets that a job with a right to write may run: they need the standard library, git and gh."""
