@@ -70,6 +70,13 @@ def test_a_piece_that_fails_without_a_test_shows_its_last_lines(repository: Path
     assert "FAILED check ended with 2; its last lines:\n  check says so\n" in done.stdout
 
 
+def test_pieces_keep_what_python_has_compiled(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (repository / "Makefile").write_text("check:\n\t@echo [$$PYTHONDONTWRITEBYTECODE]\n")
+    command = [sys.executable, "tests/gate.py", "check"]
+    assert "\n[]\n" in subprocess.run(command, cwd=repository, capture_output=True, text=True).stdout
+
+
 def test_a_green_run_marks_the_tree_that_it_tested(repository: Path) -> None:
     assert run(repository, "--tested").stdout == "No tree has passed `make test` here yet.\n"
     assert run(repository).returncode == 0
