@@ -15,6 +15,7 @@ compilers/test_deploy.py           slow/compilers/test_deploy.py
 compilers/test_price.py            slow/compilers/test_price.py
 concise/test_rungs.py              concise/test_rungs.py slow/concise/test_rungs.py
 concise/test_slurm.py              slow/concise/test_batch_file.py
+conftest.py                        test_parts.py
 gpu/conftest.py                    gpu/conftest.py
 gpu/test_left_out.py               gpu/test_selection.py
 gpu/test_on_a_real_gpu.py          gpu/test_in_order.py asynchrony/test_asynchrony.py
