@@ -34,9 +34,11 @@ minutes' worth of them. In the order in which they begin: what waits most beside
 AFTER = {"gpu": "short", "browser": "short"}
 """The piece that must have ended before another begins: rehearsals take from short executions what uses no GPU, and the
 sites under test take them where no record is current."""
-AT_ONCE = 3
+AT_ONCE = 2
 """How many pieces run at a time. Each waits for links and processes for a third of its time or more, which leaves a
-core to another: two at a time kept two Zen 3 cores busy for three quarters of 53 minutes."""
+core to another: on two Zen 5 cores all took 23 minutes so, for 31 minutes of a core. Beside three of them a process of
+four seconds, the canary of a kit, had not answered after a minute on two Zen 3 cores.
+"""
 NOT_PASSED_ON = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "PYTHONDONTWRITEBYTECODE")
 """What pieces do not take from the environment: what another `make` says of its jobs, and what would have each of some
 hundred processes compile the book and its tests anew."""
