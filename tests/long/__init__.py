@@ -17,6 +17,7 @@ concise/test_rungs.py              concise/test_rungs.py slow/concise/test_rungs
 concise/test_slurm.py              slow/concise/test_batch_file.py
 conftest.py                        test_parts.py
 gpu/conftest.py                    gpu/conftest.py
+gpu/test_ladder.py                 gpu/test_launched.py
 gpu/test_left_out.py               gpu/test_selection.py
 gpu/test_on_a_real_gpu.py          gpu/test_in_order.py asynchrony/test_asynchrony.py
 gpu/test_on_devices.py             gpu/test_on_devices.py
