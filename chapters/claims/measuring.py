@@ -198,8 +198,17 @@ OUTCOMES = (
     ),
     Outcome(  # the limit is that of `measuring.steady`
         id="measuring.peak-alone",
-        keys=("measuring.drift-peak", "measuring.drift-steps"),
-        holds=lambda r: r["measuring.drift-peak"] >= 1.2 > r["measuring.drift-steps"],
+        keys=("measuring.drift-peak", "measuring.drift-bandwidth", "measuring.drift-steps"),
+        holds=lambda r: (
+            r["measuring.drift-peak"] >= 1.2 > max(r["measuring.drift-bandwidth"], r["measuring.drift-steps"])
+        ),
+    ),
+    Outcome(  # the limit is that of `measuring.steady`
+        id="measuring.since-steps",
+        keys=("measuring.drift-peak", "measuring.drift-bandwidth", "measuring.drift-steps"),
+        holds=lambda r: (
+            min(r["measuring.drift-peak"], r["measuring.drift-bandwidth"]) >= 1.2 > r["measuring.drift-steps"]
+        ),
     ),
     Outcome(
         id="measuring.intensity",

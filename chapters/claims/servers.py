@@ -171,8 +171,13 @@ OUTCOMES: tuple[Outcome, ...] = (
     ),
     Outcome(
         id="servers.pays-at-once",
-        keys=("servers.gain-1",),
-        holds=lambda r: r["servers.gain-1"] > 1.1,
+        keys=("servers.gain-1", "servers.reached-1"),
+        holds=lambda r: r["servers.reached-1"] == 1 and r["servers.gain-1"] > 1.1,
+    ),
+    Outcome(
+        id="servers.reached-at-once",
+        keys=("servers.reached-1",),
+        holds=lambda r: r["servers.reached-1"] == 1,
     ),
     Outcome(
         id="servers.crosses",

@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import count
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Self
@@ -64,7 +66,8 @@ class Cluster(AbstractContextManager):
     """The scheduler and all servers of a configuration, each a process here; a context manager.
 
     `kill`, `pause` and `start` do to one what happens to machines. All end with the block, or with this process.
-    With ``metrics`` the servers are asked by Prometheus on the ports of that name; ``more`` is told to each.
+    With ``metrics`` the servers are asked by Prometheus on the ports of that name; ``more`` is told to each. Raises
+    RuntimeError in a script where it does not stand under ``if __name__ == "__main__":``.
     """
 
     def __init__(self, config: Config, metrics: bool = False, more: Sequence[str] = ()) -> None:
@@ -72,6 +75,7 @@ class Cluster(AbstractContextManager):
         self.metrics = free_ports(len(config.servers)) if metrics else []
         self.servers: list[BaseProcess | None] = [None] * len(config.servers)
         self.scheduler: BaseProcess | None = None
+        self._begins: Connection | None = None
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="kvstore-")
@@ -79,25 +83,31 @@ class Cluster(AbstractContextManager):
         self.file.write_bytes(msgspec.json.encode(self.config))
         self.said = Path(self._folder.name) / "said"
         self.said.touch()
+        begun, self._begins = Pipe(duplex=False)
         try:
-            self.start_scheduler()
-            for server in range(len(self.servers)):
-                self.start(server)
+            with begun, self._begins:
+                started = [self.start_scheduler(), *map(self.start, range(len(self.servers)))]
+                processes.wait_until_begun(started, begun)
         except BaseException:
             self.__exit__()
             raise
+        self._begins = None
         return self
 
-    def start_scheduler(self) -> None:
+    def start_scheduler(self) -> BaseProcess:
+        """Starts the scheduler's process, again if it has been killed."""
         self.scheduler = self._start("schedule")
+        return self.scheduler
 
-    def start(self, server: int) -> None:
+    def start(self, server: int) -> BaseProcess:
         """Starts a server's process, again if it has been killed."""
         more = ["--metrics", str(self.metrics[server])] if self.metrics else []
-        self.servers[server] = self._start("serve", "--server", str(server), *more, *self.more)
+        process = self.servers[server] = self._start("serve", "--server", str(server), *more, *self.more)
+        return process
 
     def _start(self, *words: str) -> BaseProcess:
-        return processes.start(command.main, [*words, "--config", str(self.file)], said=self.said)
+        told = [*words, "--config", str(self.file)]
+        return processes.start(command.main, told, said=self.said, begins=self._begins)
 
     def kill(self, server: int) -> None:
         """Ends a server's process at once, whatever it is at (SIGKILL)."""

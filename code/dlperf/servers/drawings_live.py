@@ -26,7 +26,8 @@ def outages(line: Timeline, width: float = 0.25) -> Any:
         harmful = event.what in HARM
         axes.axvline(event.moment, color=COLORS[1] if harmful else INK, linestyle="-" if harmful else "--", linewidth=1)
         label = f"{event.what} {event.who}"
-        axes.text(event.moment, 0.92 * top, label, rotation=90, ha="right", va="top", fontsize=9, color=INK)
+        place = {"xy": (event.moment, 0.92 * top), "xytext": (-4, 0), "textcoords": "offset points"}  # beside the line
+        axes.annotate(label, **place, rotation=90, ha="right", va="top", fontsize=9, color=INK)
     axes.set(xlabel="time (s)", ylabel="acknowledged pushes per second", ylim=(0, top))
     return fig
 

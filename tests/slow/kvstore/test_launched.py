@@ -1,4 +1,4 @@
-"""A cluster that torchrun's environment describes: each process is a worker, and has a server beside it."""
+"""Clusters in scripts: one that torchrun's environment describes, and one whose script forgets its main guard."""
 
 from __future__ import annotations
 
@@ -52,3 +52,22 @@ def test_servers_and_workers_under_torchrun(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if " reads " in line]
     assert sorted(lines) == ["rank 0 of 2 reads [3.0]", "rank 1 of 2 reads [3.0]"]
+
+
+FORGETFUL = """
+from dlperf.kvstore import connect, local
+config = local.config()
+with local.Cluster(config), connect(config, worker=0):
+    print("is up")
+"""
+
+
+def test_a_script_whose_processes_would_start_it_again_is_told_the_line_that_it_lacks(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(FORGETFUL)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.returncode != 0
+    assert "is up" not in done.stdout
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("RuntimeError: a process ended before it began")
+    assert 'if __name__ == "__main__":' in said
