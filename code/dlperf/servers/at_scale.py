@@ -70,10 +70,10 @@ def phases(cluster: Cluster, kind: type[Phase], plans: Sequence[Plan]) -> float:
     return sum(phase(cluster, kind, plan) for plan in plans)
 
 
-Way = Callable[[Cluster, int, float], float]
+CostModel = Callable[[Cluster, int, float], float]
 """Returns the seconds of an all-reduce of so many bytes over so many workers, equal hosts of a cluster."""
 
-WAYS: dict[str, Way] = {
+WAYS: dict[str, CostModel] = {
     "single server": single_server,
     "separate servers": separate_servers,
     "colocated servers": lambda cluster, n, size: phases(cluster, Direct, one_level(n, size)),
@@ -85,7 +85,7 @@ WAYS: dict[str, Way] = {
 """The ways to add up, by name; on two levels, groups are about as many as their members."""
 
 
-def crossover(one: Way, other: Way, cluster: Cluster, world_size: int, most: float = 2.0**50) -> float | None:
+def crossover(one: CostModel, other: CostModel, cluster: Cluster, world_size: int, most: float = 2.0**50) -> float | None:
     """Returns the bytes at which two ways take equally long, to a hundredth; None if one is faster from 1 to ``most``.
 
     It is found by halving, so the ways cross once at most.

@@ -49,7 +49,7 @@ RPC, RPC_SHARED = "RPC", "RPC, shared memory"
 TRANSPORTS: dict[str, dict[str, Any]] = {RPC: {"_transports": ["uv"], "_channels": ["basic"]}, RPC_SHARED: {}}
 """What TensorPipe is told. Told nothing, it reads the memory of processes that are on its machine."""
 
-Way = Callable[[Tensor], Tensor]
+Summation = Callable[[Tensor], Tensor]
 """Takes a worker's tensor, which may change, and returns the sum over both."""
 
 
@@ -91,7 +91,7 @@ def _slowest(crew: Workers, way: str, size: int) -> float:
 
 # In the processes of a crew.
 
-_ways: dict[str, Way] = {}
+_ways: dict[str, Summation] = {}
 _rounds: Counter[str] = Counter()
 _mine: dict[int, Tensor] = {}
 """A worker's tensor, for all ways and turns: new memory would cost time of its own."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dlperf.measurement import Measurement
 from dlperf.servers import at_scale
 from dlperf.servers.aggregation_trials import Trial
-from dlperf.servers.at_scale import Way, burst
+from dlperf.servers.at_scale import CostModel, burst
 from dlperf.servers.events import Cluster
 
 COSTS = ("alpha", "beta", "per_message", "per_byte")
@@ -152,7 +152,7 @@ def _one_device(cluster: Cluster, world_size: int, size: float) -> float:
     return at_scale.single_server(cluster, world_size - 1, size)
 
 
-COLLECTIVES: dict[str, Way] = {
+COLLECTIVES: dict[str, CostModel] = {
     "step": _message,
     "ring": at_scale.WAYS["ring"],
     "tree": at_scale.tree,
@@ -188,5 +188,5 @@ def of_store(servers: int, workers: int, size: int, taken: Mapping[str, Measurem
     return _point(f"the store, {servers} servers, {workers} workers, {size} bytes", taken["both"], way, workers, size)
 
 
-def _point(name: str, seconds: Measurement, way: Way, hosts: int, size: float) -> Point:
+def _point(name: str, seconds: Measurement, way: CostModel, hosts: int, size: float) -> Point:
     return Point(name, seconds, lambda cluster: way(cluster, hosts, size))
