@@ -239,5 +239,11 @@ def finish(command: str, process: subprocess.Popen[str]) -> str:
     """Returns what a command printed, when it has ended. Raises RungError if it failed."""
     said, complained = process.communicate(timeout=TIMEOUT_S)
     if process.returncode:
-        raise RungError(f"{command!r} ended with exit status {process.returncode}:\n{complained.strip()[-2000:]}")
+        raise RungError(f"{command!r} ended with exit status {process.returncode}:\n{_cause(complained)}")
     return said
+
+
+def _cause(complained: str) -> str:
+    """Returns the end of what was written; after a launcher's summary, of what its processes wrote of themselves."""
+    own = [line for line in complained.splitlines() if line.startswith("[rank")]
+    return ("\n".join(own) or complained.strip())[-2000:]

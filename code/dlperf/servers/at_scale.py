@@ -85,7 +85,9 @@ WAYS: dict[str, CostModel] = {
 """The ways to add up, by name; on two levels, groups are about as many as their members."""
 
 
-def crossover(one: CostModel, other: CostModel, cluster: Cluster, world_size: int, most: float = 2.0**50) -> float | None:
+def crossover(
+    one: CostModel, other: CostModel, cluster: Cluster, world_size: int, most: float = 2.0**50
+) -> float | None:
     """Returns the bytes at which two ways take equally long, to a hundredth; None if one is faster from 1 to ``most``.
 
     It is found by halving, so the ways cross once at most.
