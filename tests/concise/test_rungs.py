@@ -143,6 +143,6 @@ def test_a_command_that_has_ended_before_it_could_be_killed_is_begun_again(monke
 def test_where_a_process_failed_its_own_words_are_shown_before_its_launcher_s() -> None:
     said = "[rank1]: ValueError: no such mesh", "torchrun: rank 1 failed " * 200
     program = f"import sys; sys.exit({chr(10).join(said)!r})"
-    with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
-        with pytest.raises(RungError, match=r"ended with exit status 1:\n\[rank1\]: ValueError: no such mesh$"):
-            rungs.finish("torchrun sharded.py", process)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True)
+    with process, pytest.raises(RungError, match=r"ended with exit status 1:\n\[rank1\]: ValueError: no such mesh$"):
+        rungs.finish("torchrun sharded.py", process)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dlperf.kvstore import wire
-from dlperf.kvstore.client import AGAIN, STREAMS, WINDOW, Client, Ticket
+from dlperf.kvstore.client import AGAIN, OVERDUE, SOON, STREAMS, WINDOW, Client, Ticket
 from dlperf.kvstore.errors import Lost, Refused, Unreachable
 from dlperf.kvstore.membership import begin, empty, worker_came
 from dlperf.kvstore.wire import REMEMBERED
@@ -35,8 +35,8 @@ class Worker:
     def hear(self, message: wire.Message, now: float = 0.0) -> None:
         self.client.receive([wire.encode(message)], now)
 
-    def done(self, number: int, stream: int = 0, clock: int = 0) -> None:
-        self.hear(wire.Done(0, STREAMS + stream, number, clock))
+    def done(self, number: int, stream: int = 0, clock: int = 0, now: float = 0.0) -> None:
+        self.hear(wire.Done(0, STREAMS + stream, number, clock), now)
 
     def refuse(self, number: int, reason: Any, expected: int = 0, now: float = 0.0) -> None:
         self.hear(wire.Refusal(0, STREAMS, number, False, reason, "no", expected), now)
@@ -82,6 +82,34 @@ def test_what_is_not_answered_is_sent_again_with_the_same_number() -> None:
     assert len(worker.sent) == 1
     worker.client.nudge(AGAIN)
     assert worker.sent[1] == worker.sent[0]
+
+
+def test_while_others_on_its_range_are_answered_a_request_waits_but_not_for_ever() -> None:
+    worker = Worker(patience=10 * OVERDUE)
+    worker.push()
+    moment, number = 0.0, 1
+    while moment + AGAIN / 2 < OVERDUE:
+        moment, number = moment + AGAIN / 2, number + 1
+        worker.push()
+        worker.done(number, now=moment)
+        worker.client.nudge(moment)
+        assert [m.number for m in worker.sent] == list(range(1, number + 1))
+    worker.client.nudge(OVERDUE)
+    assert worker.sent[-1].number == 1
+    worker.client.nudge(OVERDUE + 2 * AGAIN)
+    assert [m.number for m in worker.sent[-2:]] == [1, 1]  # nothing was answered any more
+
+
+def test_what_came_too_early_is_sent_again_soon_whatever_else_is_answered() -> None:
+    worker = Worker()
+    worker.push()
+    worker.push()
+    worker.refuse(2, "not ready", now=AGAIN)
+    worker.done(1, now=AGAIN)
+    worker.client.nudge(AGAIN)
+    assert [m.number for m in worker.sent] == [1, 2]
+    worker.client.nudge(AGAIN + SOON)
+    assert [m.number for m in worker.sent] == [1, 2, 2]
 
 
 def test_after_a_gap_all_from_there_on_are_sent_again() -> None:

@@ -13,8 +13,10 @@ here                               twins in `tests`
 compilers/test_cuda_graphs.py      compilers/test_cuda_graphs.py
 compilers/test_deploy.py           slow/compilers/test_deploy.py
 compilers/test_price.py            slow/compilers/test_price.py
+concise/test_hybrid.py             concise/test_rungs.py slow/concise/test_rungs.py
 concise/test_rungs.py              concise/test_rungs.py slow/concise/test_rungs.py
 concise/test_slurm.py              slow/concise/test_batch_file.py
+concise/test_still.py              slow/concise/test_diagnosis.py
 conftest.py                        test_parts.py
 gpu/conftest.py                    gpu/conftest.py
 gpu/test_ladder.py                 gpu/test_launched.py
@@ -39,6 +41,7 @@ measuring/test_prediction.py       measuring/test_prediction.py
 measuring/test_transformers.py     models/test_zoo.py measuring/test_prediction.py
 measuring/test_zoo.py              models/test_zoo.py measuring/test_asking.py measuring/test_prediction.py
 multigpu/test_kills.py             slow/multigpu/test_launching.py
+servers/test_goodput.py            slow/servers/test_goodput.py
 servers/test_ray_sum.py            servers/test_ray_sum.py slow/servers/test_others.py
 servers/test_small_operations.py   slow/servers/test_small_operations.py
 test_formats.py                    browser/test_pdf.py booktools/formats/test_epub.py

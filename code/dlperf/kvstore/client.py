@@ -22,10 +22,14 @@ WINDOW = 16
 
 AGAIN = 0.5
 """So many seconds pass until a request that has no answer is sent again, and twice as many each time after that: a
-server that is only slow must not have to hear everything again and again."""
+server that is only slow must not have to hear everything again and again. Where a full link makes all wait, others on
+its range are answered, and each answer begins these seconds anew."""
 
 SELDOM = 4.0
 """So many seconds at the most."""
+
+OVERDUE = 16.0
+"""So many seconds after it was sent a request is sent again, whatever is answered meanwhile: it alone may be lost."""
 
 SOON = 0.02
 """So many seconds until one is that came too early."""
@@ -41,7 +45,8 @@ LATER = ("epoch", "not ready")
 class Ticket:
     """A request under way, and what became of it. ``took`` is called with the frames of an answer to a read.
 
-    ``clock`` is what the server has said, since an operation counts, of how many rounds its worker has ended.
+    ``early`` is the moment at which it is sent again since it came too early. ``clock`` is what the server has said,
+    since an operation counts, of how many rounds its worker has ended.
     """
 
     message: wire.Request
@@ -50,6 +55,7 @@ class Ticket:
     since: float = 0.0
     sent: float = float("-inf")
     again: float = AGAIN
+    early: float = float("inf")
     done: bool = False
     error: StoreError | None = None
     waits_for: tuple[int, ...] = ()
@@ -144,7 +150,7 @@ class Client:
 
     def _send(self, ticket: Ticket, now: float) -> None:
         chain = self.view.chains[ticket.message.range]
-        ticket.sent = now
+        ticket.sent, ticket.early = now, float("inf")
         if not chain and self.view.epoch:
             self._end(ticket, Lost(f"range {ticket.message.range} is lost: its last server came back without it"))
         elif chain and self.view.is_up(ticket.message.range):
@@ -185,7 +191,7 @@ class Client:
         elif message.reason in LATER:
             if message.reason == "epoch" and message.expected > self.view.epoch:
                 self.ask()
-            ticket.sent = now - ticket.again + SOON
+            ticket.early = now + SOON
         else:
             lost = message.reason == "lost"  # said of a round that has been ended, and cannot be waited for
             self._end(ticket, Lost(message.detail) if lost else Refused(message.reason, message.detail))
@@ -203,10 +209,14 @@ class Client:
                 heard = float("-inf") if ticket.waits_for else lane.progress  # others' answers are no word of a worker
                 if now - max(ticket.since, heard) > self.patience:
                     self._give_up(lane, ticket)
-                elif ticket.sent > float("-inf") and now - ticket.sent >= ticket.again and not ticket.done:
+                elif ticket.sent > float("-inf") and not ticket.done and self._is_late(lane, ticket, now):
                     self._send(ticket, now)
                     ticket.again = min(2 * ticket.again, SELDOM)
             self._fill(number, now)
+
+    def _is_late(self, lane: Lane, ticket: Ticket, now: float) -> bool:
+        heard = ticket.sent if ticket.waits_for else max(ticket.sent, lane.progress)
+        return now >= ticket.early or now - heard >= ticket.again or now - ticket.sent >= OVERDUE
 
     def _give_up(self, lane: Lane, ticket: Ticket) -> None:
         what = f"{type(ticket.message).__name__} on range {ticket.message.range}"

@@ -37,10 +37,10 @@ def test_plain_rounds_come_close_to_what_links_or_cores_allow(trials: dict[int, 
     trial = trials[servers]
     taken = trial.taken["both"].median
     print(
-        f"{servers} server(s), {WORKERS} workers, {SIZE / 1e6:.0f} MB: a round takes {trial.taken['both']}, links ask for"
-        f" {trial.bound:.3f} s ({trial.bound / taken:.2f} of it), cores for {trial.by_cores:.3f} s"
+        f"{servers} server(s), {WORKERS} workers, {SIZE / 1e6:.0f} MB: a round takes {trial.taken['both']}, links ask"
+        f" for {trial.bound:.3f} s ({trial.bound / taken:.2f} of it), cores for {trial.by_cores:.3f} s"
     )
     assert trial.bound < taken * 1.02
     if trial.by_cores > trial.bound / 2:
-        pytest.skip(f"the cores that all hosts share are busy for {trial.by_cores / trial.bound:.2f} of the links' time")
+        pytest.skip(f"the cores that all hosts share are busy for {trial.by_cores / trial.bound:.2f} of that")
     assert trial.bound / taken >= GOAL
