@@ -211,6 +211,12 @@ OUTCOMES: tuple[Outcome, ...] = (
         needs=("linux", "cores>=2"),
     ),
     Outcome(
+        id="servers.levels-middle-slower",
+        keys=("servers.levels-middle",),
+        holds=lambda r: r["servers.levels-middle"].quartiles[1] < 1,
+        needs=("linux", "cores>=2"),
+    ),
+    Outcome(
         id="servers.halving-loses",
         keys=("servers.halving-worst",),
         holds=lambda r: r["servers.halving-worst"].quartiles[0] > 1,

@@ -26,13 +26,14 @@ made = {
 }
 for name, m in made.items():
     record(f"tiny.{name}", m)
+record("tiny.number", 0.4254)
 record("tiny.stands", over(narrow, narrow))
 record("tiny.wide-ratio", over(narrow, made["two"]))
 record("tiny.reasoned", 2 * over(narrow, made["two"], because="it is made up"))
 """
 ROLES = (
     "narrow", "spread", "spread:.1f", "spread.percent", "wide", "wide.iqr", "two", "few",
-    "stands:.2f", "wide-ratio", "wide-ratio.percent", "reasoned:.1f",
+    "number:.2f", "stands:.2f", "wide-ratio", "wide-ratio.percent", "reasoned:.1f",
 )  # fmt: skip
 SPEEDS = ("spread", "loss", "stands")
 KEYS = ("narrow", "wide", "two", "few", "stands", "wide-ratio")
@@ -64,13 +65,13 @@ def soup(book: Book, name: str) -> BeautifulSoup:
 ENGLISH = [
     "1.02 s", "1.00 ± 0.08", "1.0 ± 0.1", "100 ± 8 %", "1.0 ± 0.2 s (wide spread)", "400 ms",
     "1.02 or 1.52 s (two modes)", "1.0–3.0 s (only 3 samples)",
-    "1.00", "0.639–1.01 (two modes)", "63.9–101 % (two modes)", "1.6",
+    "0.43", "1.00", "0.639–1.01 (two modes)", "63.9–101 % (two modes)", "1.6",
     "1.00 ± 0.08 (no clear difference).", "0.90 (slower).", "1.00.",
 ]  # fmt: skip
 CHINESE = [
     "1.02 s", "1.00 ± 0.08", "1.0 ± 0.1", "100 ± 8%", "1.0 ± 0.2 s（离散过大）", "400 ms",
     "1.02或1.52 s（双峰）", "1.0–3.0 s（仅3个样本）",
-    "1.00", "0.639–1.01（双峰）", "63.9–101%（双峰）", "1.6",
+    "0.43", "1.00", "0.639–1.01（双峰）", "63.9–101%（双峰）", "1.6",
     "1.00 ± 0.08（差别不明显）.", "0.90（更慢）.", "1.00.",
 ]  # fmt: skip
 

@@ -22,6 +22,8 @@ CPU_LOCK, CUDA_LOCK = "requirements-cpu.lock", "requirements-cuda.lock"
 PYTHON = f"{FOLDER}/bin/python"
 PIP = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 CHECK = (PYTHON, "-m", "pip", "check", "--disable-pip-version-check")
+NOT_THERE = "No matching distribution", "ResolutionImpossible"
+"""What pip says where no index has a version: the second word where its settings hold a constraint on the package."""
 LOCKED = ("--require-hashes", "--no-deps", "--only-binary=:all:")
 """Each file must have a hash of the lock; none brings others along, and none is built by tools that no lock names."""
 SUPPORTED = (3, 11), (3, 12), (3, 13)
@@ -68,6 +70,11 @@ REMEDIES = (
         r"NewConnectionError|ConnectTimeout|Read timed out|failure in name resolution|No matching distribution",
         "The packages could not be fetched. Behind a proxy, HTTPS_PROXY=http://host:port names it; for a mirror, "
         "PIP_INDEX_URL=https://… does.",
+    ),
+    (
+        r"requested \(constraint\) (\S+)",
+        "A constraint in pip's own settings, {}, leaves no file of the version that is locked. "
+        "pip config list says where it stands; PIP_CONFIG_FILE=/dev/null make … sets aside all that pip's files say.",
     ),
     (
         r"ensurepip|No module named venv",
@@ -163,7 +170,7 @@ def install_cpu_build(seen: deque[str]) -> None:
     try:
         install_packages(CPU_LOCK, seen)
     except RuntimeError:
-        if not any("No matching distribution" in line for line in seen):
+        if not any(words in line for words in NOT_THERE for line in seen):
             raise
         seen.clear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from docutils import nodes
-from myst_nb.core.variables import RetrievalError
+from myst_nb.core.variables import RetrievalError, format_plain_text
 from myst_nb.ext.glue.roles import PasteTextRole
 from myst_nb.ext.glue.utils import retrieve_glue_data
 from sphinx.application import Sphinx
@@ -25,7 +25,10 @@ class Quantity(nodes.inline):
 
 
 class GluedTextRole(PasteTextRole):
-    """``{glue:text}`page.key:.1f` ``: a measurement or a ratio of medians in words; all else as MyST-NB shows it."""
+    """``{glue:text}`page.key:.1f` ``: a measurement or a ratio of medians in words; all else as MyST-NB shows it.
+
+    A pure number with a format is rounded once, from all its digits; MyST-NB would round its three-digit text again.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         shown = self.words()
@@ -39,7 +42,7 @@ class GluedTextRole(PasteTextRole):
         return result, []
 
     def words(self) -> Words | None:
-        """Returns what to show of a measurement or of a ratio of medians; None for anything else."""
+        """Returns what to show of a measurement, a ratio of medians or a pure number in a format; else None."""
         key, _, form = self.text.partition(":")
         name = key.removesuffix(".percent")
         try:
@@ -56,11 +59,16 @@ class GluedTextRole(PasteTextRole):
             sides = tuple(map(Measurement.from_json, content["sides"]))
             ratio = Ratio(content["value"], sides, content["because"])
             return ratio_words(ratio, say, form, percent)
+        value = content.get("value")
+        if form and not percent and content.get("unit") == "1" and not isinstance(value, str):
+            return Words(format_plain_text(repr(value), form), "", "")
         return None
 
 
 def quantity(shown: Words) -> list[nodes.Node]:
-    """Returns words as prose shows them: the value, and its mark in brackets."""
+    """Returns words as prose shows them: the value, with what appears over it, and its mark in brackets."""
+    if not shown.title:
+        return [nodes.inline("", shown.value, classes=["pasted-text"])]
     value = Quantity("", shown.value, classes=["dl-quantity"], title=shown.title)
     if not shown.mark:
         return [value]

@@ -86,6 +86,7 @@ def test_each_step_says_what_it_does_and_how_far_it_is(
             "PIP_CERT=",
         ),
         ("Could not fetch: ReadTimeoutError: Read timed out.", "PIP_INDEX_URL="),
+        ("    The user requested (constraint) torch<=2.12", "torch<=2.12, leaves no file"),
         ("torch 2.13.0 requires triton, which is not installed.", "requirements.lock lacks it"),
         ("was not created successfully because ensurepip is not", "apt install python3-venv"),
         ("Segmentation fault", "all that is known"),
@@ -121,12 +122,13 @@ def test_which_locks_are_installed_follows_the_pytorch_that_is_there(
     assert [line.split()[-1] for line in asked[:-2]] == locks
 
 
+@pytest.mark.parametrize("said", ["No matching distribution found", "ResolutionImpossible: for help visit"])
 def test_where_no_index_has_a_build_for_the_cpu_that_of_the_lock_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     stand_in(monkeypatch, tmp_path)
     text = (tmp_path / "pip.py").read_text(encoding="utf-8")
-    fails = "if 'requirements-cpu.lock' in sys.argv:\n    sys.exit('No matching distribution found')\n"
+    fails = f"if 'requirements-cpu.lock' in sys.argv:\n    sys.exit('{said}')\n"
     (tmp_path / "pip.py").write_text(text.replace("sys.exit(0)", f"{fails}sys.exit(0)"), encoding="utf-8")
     assert install.main() == 0
     assert f"{HASHED} -r requirements.lock" in (tmp_path / "asked").read_text().splitlines()
