@@ -60,7 +60,7 @@ def test_a_clock_sees_them(read: str, unit: float) -> None:
     system = next((name for kind, name in SYSTEMS.items() if kind in read), "CLOCK_MONOTONIC")
     body = partial(PLANTED.format, clock=read, unit=unit, system=system, wait=WAIT, lost=LOST)
     assert "ValueError" in program(body(elapsed="earlier - later"))
-    assert program(body(elapsed="after - before"), pauses=False) == ""
+    assert "Traceback" not in program(body(elapsed="after - before"), pauses=False)
 
 
 SAME = """
@@ -84,7 +84,7 @@ def beside(rank: int) -> float:
 
 
 def test_processes_see_the_same_ones() -> None:
-    assert program(SAME) == ""
+    assert "Traceback" not in program(SAME)
 
 
 def test_nothing_is_lost_before_and_a_clock_never_goes_back() -> None:
