@@ -216,6 +216,11 @@ OUTCOMES = (
         holds=lambda r: r["multigpu.bend"] >= 2,
     ),
     Outcome(
+        id="multigpu.below-apart",
+        keys=("multigpu.bend", "multigpu.buckets-step", "multigpu.apart-step"),
+        holds=lambda r: r["multigpu.bend"] < 2 and r["multigpu.buckets-step"].median <= r["multigpu.apart-step"].median,
+    ),
+    Outcome(
         id="multigpu.sharded-late",
         keys=(*RING, "multigpu.sum-sharded-8-ratio"),
         holds=lambda r: (
