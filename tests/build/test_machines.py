@@ -35,9 +35,10 @@ def edition(built: Book, shared: Shared) -> Book:
         now = registered(book)
         former = (
             Former("r['tiny.sum'].median > 1", "2026-01-02", "a second was too long", "1 s", "0.5 s", "quux"),
+            Former("r['tiny.sum'].median > 1.0", "2026-01-02", "the same figure", "1 s", "0.5 s", "quux"),
             Former("r['tiny.sum'].median > 0.0", "2026-02-03", "another way to write it"),
         )
-        changed = {"tiny.positive": former, "tiny.large": former[:1], "tiny.gpu": former[1:]}
+        changed = {"tiny.positive": former, "tiny.large": former[:2], "tiny.gpu": former[2:]}
         write(book, now | {name: Registered(now[name].predicate, then) for name, then in changed.items()})
         done = build(book, MACHINE="frobnicator")
         assert done.returncode == 0, done.stdout

@@ -22,10 +22,17 @@ OF_MEDIAN = FORMERLY + ", for the median alone"
 
 
 def formerly(page: Recording, entry: Registered) -> Iterator[nodes.Node]:
-    """Yields each limit that a claim or an outcome had before, as far as its figure is known."""
+    """Yields each limit that a claim or an outcome had before, as far as its figure is known.
+
+    What would be said twice, of two predicates with one figure that went on one day, is said once.
+    """
+    said = set[tuple[str, ...]]()
     for former in entry.former:
-        if former.limit:
-            yield from _words(page, former, OF_MEDIAN if former.of_median(entry) else FORMERLY)
+        words = OF_MEDIAN if former.of_median(entry) else FORMERLY
+        told = (words, former.until, former.limit, str(former.measured))
+        if former.limit and told not in said:
+            said.add(told)
+            yield from _words(page, former, words)
 
 
 def _words(page: Recording, former: Former, words: str) -> Iterator[nodes.Node]:
